@@ -9,7 +9,7 @@ extension TransferEngine {
     case preparing
     /// nil: the app has lost it.
     case ready(String?)
-    /// The app has written into it.
+    /// The app has written into it, or something else has its name.
     case changed
     case failed(any Error)
   }
@@ -53,7 +53,11 @@ extension TransferEngine {
     let later = laterCopies(for: session)
     deliveryThreads.run(at: .init(app: session.executable.path)) {
       let result = Result {
-        try files.makeDelivery(id, count: count, unclaimed: runner.unclaimed, later: later) {
+        if let folder = try files.setAsideCompleteUnlessFile(id) {
+          log.error("what had the name of the file of transfer \(id) was no file, and is in \(folder)")
+          throw TransferFiles.ChangedFile()
+        }
+        return try files.makeDelivery(id, count: count, unclaimed: runner.unclaimed, later: later) {
           log.notice("there is no room for a copy of the file of transfer \(id), so its app gets the file itself")
         }
       }

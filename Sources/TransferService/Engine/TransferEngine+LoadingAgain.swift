@@ -4,7 +4,7 @@ import SystemServices
 
 /// Loads a finished download again whose file an app has written into before it acknowledged it. That can happen where the
 /// service was killed meanwhile, and its lease with it; where the app was kept waiting longer than the kernel does; and where there was no room for
-/// a copy.
+/// a copy. So is one whose file is no file any more.
 extension TransferEngine {
   /// The events of the session wait until the queue has changed, and are read again then.
   ///
@@ -18,7 +18,7 @@ extension TransferEngine {
       URLComponents(string: stored.description.request.url)?.user == nil
     else { return false }
     log.warning(
-      "transfer \(transfer) is loaded again: its app wrote into its file, and ended before it acknowledged it")
+      "transfer \(transfer) is loaded again: its file was changed before its app acknowledged it")
     preparedFiles[transfer] = .preparing
     whenWritten {
       store.loadAgain(transfer, started: DurableInstant(clock.now, clock: clock), ended: $0)

@@ -6,6 +6,7 @@ import TransferProtocol
 extension TransferEngine {
   /// Picks up where an earlier life stopped, however it ended. Called once, before any app connects.
   ///
+  /// 0. What is no file in the place of a file is set aside.
   /// 1. A file that has its complete name and no event yet gets its events: the rename was the last step before them.
   /// 2. Files that their transfers no longer need are removed, and files that the queue does not know are set aside.
   /// 3. Everything that is not over is queued; what runs begins at the committed offset.
@@ -25,6 +26,7 @@ extension TransferEngine {
   private func takeUp() throws {
     dispatchPrecondition(condition: .onQueue(queue))
     try files.createDirectories()
+    try setAsideObstacles()
     let damaged = try store.mendDamagedRows()
     if damaged > 0 { log.error("\(damaged) transfers are damaged in the queue; they end, and their apps are told") }
     let fields = try store.mendDamagedSessions(at: clock.date)
@@ -79,6 +81,16 @@ extension TransferEngine {
     if sweep.removed > 0 { log.notice("removed \(sweep.removed) files that no transfer needs") }
     if let folder = sweep.folder {
       log.warning("the queue does not know \(sweep.setAside) files; they were moved to \(folder)")
+    }
+  }
+
+  /// Before their names are looked at: a folder has a length, too.
+  private func setAsideObstacles() throws {
+    let sweep = try files.setAsideObstacles(
+      sparing: { [store] in try store.transfersWithUndeliveredFile() }, date: clock.date)
+    for problem in sweep.problems { log.error("what is no file in the place of one was not moved: \(problem)") }
+    if let folder = sweep.folder {
+      log.error("\(sweep.setAside) things in the places of files were no files; they were moved to \(folder)")
     }
   }
 

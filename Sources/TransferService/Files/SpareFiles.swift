@@ -90,7 +90,7 @@ extension TransferFiles {
       status.st_size <= SpareFiles.largestSize, let name = spares.nameForFile(of: transfer)
     else {
       spares.shared(transfer)
-      return try disk.remove(path)
+      return try removeFile("\(transfer)", in: TransferFiles.completeName)
     }
     do {
       try disk.rename(path, to: spare(name))
@@ -99,7 +99,7 @@ extension TransferFiles {
       try file.truncate(to: 0)
     } catch {
       try? disk.remove(spare(name))
-      return try disk.remove(path)
+      return try removeFile("\(transfer)", in: TransferFiles.completeName)
     }
     spares.put(name)
   }

@@ -79,7 +79,7 @@ extension TransferFiles {
       names = others.suffix(1) + [name]
       return others.dropLast(1)
     }
-    for name in superfluous { try disk.remove("\(deliveryDirectory)/\(name)") }
+    for name in superfluous { try removeFile(name, in: TransferFiles.deliveryName) }
     return path
   }
 

@@ -86,17 +86,6 @@ extension TransferFiles {
     return result.folder ?? directory
   }
 
-  /// A link or a folder at the name of a part can't be written to, and says nothing of received bytes: it is kept elsewhere, and
-  /// the part counts as missing.
-  ///
-  /// - Returns: the folder that it is in now; nil where the part is a file, or there is none.
-  func setAsidePartThatIsNoFile(_ transfer: TransferID) throws -> String? {
-    var status = stat()
-    // A link is not followed, as where parts are opened.
-    guard lstat(partial(transfer), &status) == 0, status.st_mode & S_IFMT != S_IFREG else { return nil }
-    return try setAside(transfer, in: TransferFiles.partialName)
-  }
-
   private func sweep(
     _ folder: String, _ name: String, of id: TransferID?, _ needed: NeededFiles, _ date: Date, _ result: inout Sweep
   ) {
@@ -113,7 +102,7 @@ extension TransferFiles {
     } catch { result.unremoved.append(path) }
   }
 
-  private func setAside(_ folder: String, _ name: String, _ date: Date, _ result: inout Sweep) throws {
+  func setAside(_ folder: String, _ name: String, _ date: Date, _ result: inout Sweep) throws {
     let root = result.folder ?? "\(directory)/\(TransferFiles.setAsideName)/\(DatedFolder.name(date))"
     try disk.createDirectory("\(root)/\(folder)")
     try disk.rename("\(directory)/\(folder)/\(name)", to: "\(root)/\(folder)/\(name)")

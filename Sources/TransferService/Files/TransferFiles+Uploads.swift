@@ -21,5 +21,7 @@ extension TransferFiles {
     try disk.names(in: uploadDirectory).filter { $0.hasSuffix(TransferFiles.newSuffix) }
   }
 
-  package func removeUpload(_ transfer: TransferID) throws { try disk.remove(upload(transfer)) }
+  package func removeUpload(_ transfer: TransferID) throws {
+    try removeFile("\(transfer)", in: TransferFiles.uploadName)
+  }
 }

@@ -60,7 +60,7 @@ package struct TransferFiles: Sendable {
     guard try disk.size(of: path) ?? 0 >= count else { return false }
     spares.shared(transfer)
     // An interrupted copy may have left a file.
-    try disk.remove(partial(transfer))
+    try removeFile("\(transfer)", in: TransferFiles.partialName)
     try disk.link(path, to: partial(transfer))
     let file = try disk.open(partial(transfer))
     defer { try? file.close() }
@@ -105,19 +105,16 @@ package struct TransferFiles: Sendable {
   /// Removes the files that a transfer has before it is delivered.
   package func removeUndelivered(_ transfer: TransferID) throws {
     // First, so that no journal promises bytes that are gone.
-    try journals.remove(transfer)
     spares.shared(transfer)
-    do { try disk.remove(partial(transfer)) } catch let error as SystemError where error.code == EISDIR {
-      // A folder of a person, which is not ours to remove.
-      _ = try setAsidePartThatIsNoFile(transfer)
-    }
-    try giveUp(transfer) { try disk.remove(complete(transfer)) }
+    try removeFile("\(transfer)", in: JournalFolder.name)
+    try removeFile("\(transfer)", in: TransferFiles.partialName)
+    try giveUp(transfer) { try removeFile("\(transfer)", in: TransferFiles.completeName) }
     try removeUpload(transfer)
   }
 
   /// The app has it: every name that it was delivered under goes, and the file itself.
   package func removeDelivered(_ transfer: TransferID) throws {
-    try journals.remove(transfer)
+    try removeFile("\(transfer)", in: JournalFolder.name)
     try giveUp(transfer) {
       try removeDeliveries(transfer)
       try removeComplete(transfer)
@@ -130,7 +127,7 @@ package struct TransferFiles: Sendable {
       defer { names = [] }
       return names
     }
-    do { for name in names { try disk.remove("\(deliveryDirectory)/\(name)") } } catch {
+    do { for name in names { try removeFile(name, in: TransferFiles.deliveryName) } } catch {
       try deliveries.update(transfer, listing: listDeliveries) { $0 = names + $0 }
       throw error
     }

@@ -76,9 +76,10 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     // It seals the answer, which the queue gets with the first bytes.
     if let key = runner.store.key, !key.hasSettled { try await settle(key) }
     offset = try await onDisk {
-      if let folder = try runner.files.setAsidePartThatIsNoFile(id) {
+      if let folder = try runner.files.setAsideUnlessFile(id, in: TransferFiles.partialName) {
         runner.log.error("transfer \(id) begins again: its part was no file, and what had its name is in \(folder)")
       }
+      try runner.clearCompleteName(of: id)
       try runner.files.takeBackComplete(id, count: committed)
       // A small file whose end was not written: it may be of another resource by now.
       if committed == 0 { try runner.files.disk.remove(runner.files.complete(id)) }
@@ -170,6 +171,7 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     let giveName: @Sendable () throws -> Void = {
       let files = runner.files
       runner.failpoint(.afterLastByteBeforeRename)
+      try runner.clearCompleteName(of: id)
       try files.disk.rename(files.partial(id), to: files.complete(id))
       try files.disk.syncDirectory(files.completeDirectory)
       runner.failpoint(.afterRenameBeforeEvent)
@@ -288,5 +290,13 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
   private func onDisk<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
     loop.assertInEventLoop()
     return try await control.whileClientHoldsLoad { try await loop.blocking(on: runner.pool, work) }
+  }
+}
+
+extension DownloadRunner {
+  /// Sets aside a thing that is no file and has the name that the whole file is to get.
+  fileprivate func clearCompleteName(of id: TransferID) throws {
+    guard let folder = try files.setAsideUnlessFile(id, in: TransferFiles.completeName) else { return }
+    log.error("what had the name of the complete file of transfer \(id) was no file, and is in \(folder)")
   }
 }

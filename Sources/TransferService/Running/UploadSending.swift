@@ -97,9 +97,13 @@ final class UploadSending: @unchecked Sendable {
 
   /// The copy, or without one the app's file as it was.
   private func open(_ identity: URLLoadingSystem.FileIdentity) async throws -> UploadSource {
-    let (files, id, copy) = (runner.files, job.id, stored.copyName)
+    let (files, id, copy, log) = (runner.files, job.id, stored.copyName, runner.log)
     let hasCopy = try await context.loop.blocking(on: runner.pool) {
       guard let copy else { return false }
+      // Nothing is sent that a link leads to.
+      if let folder = try files.setAsideUnlessFile(id, in: TransferFiles.uploadName) {
+        log.error("what had the name of the copy for transfer \(id) was no file, and is in \(folder)")
+      }
       try files.nameUpload(copy, of: id)
       if try files.disk.size(of: files.upload(id)) != nil { return true }
       // A folder that is gone may come back with what is in it.

@@ -47,6 +47,7 @@ struct QueueCopy {
       throw SystemError(ENOSPC, "copy", path: path)
     }
     let new = path + ".new"
+    try setAsideObstacles()
     // Left behind by a service that was killed.
     try disk.remove(new + "-journal")
     try write(new)
@@ -56,6 +57,15 @@ struct QueueCopy {
       do { try link(as: other) } catch { try? disk.remove(other) }
     }
     try disk.syncDirectory(directory)
+  }
+
+  /// A folder, say, whose place the copy can't take. It is kept.
+  private func setAsideObstacles() throws {
+    let names = QueueCopy.names.flatMap { [$0, $0 + ".new"] }.filter { QueueFile.isNoFile("\(directory)/\($0)") }
+    guard !names.isEmpty else { return }
+    let folder = "\(directory)/\(TransferFiles.setAsideName)/\(DatedFolder.name(Date()))"
+    try disk.createDirectory(folder)
+    for name in names { try disk.rename("\(directory)/\(name)", to: "\(folder)/\(name)") }
   }
 
   private func link(as other: String) throws {

@@ -9,7 +9,7 @@ package final class FaultyFileSystem: DurableFileSystem {
     case open, write, sync, truncate, rename, link, syncDirectory, copy
     /// It has faults, and is in no log.
     case read
-    /// It can be held, and has no faults.
+    /// It is in no log.
     case remove
   }
 
@@ -183,6 +183,7 @@ package final class FaultyFileSystem: DurableFileSystem {
     hold.withLock { $0 }?.pass(.remove, path)
     try state.withLock { state in
       if state.isOff { throw SystemError(EIO, "unlink", path: path) }
+      try state.fail(.remove, path)
       try disk.remove(path)
       state.unsynced.removed(path)
     }

@@ -14,13 +14,12 @@ import TransferProtocol
       try await client.begin()
       let id = try await client.create([.download("http://h/", running: false)])[0]
       try fixture.folder.leaveFile("partial/\(id)")
-      // unlink does not remove folders.
-      let obstacle = try fixture.folder.subfolder("complete/\(id)")
+      fixture.disk.set([.init(.remove, code: EBUSY, path: "complete/\(id)")])
       try await client.ask(.cancelTransfer(TransferReference(transfer: id)))
       let event = try await client.nextEvent()
       try await client.acknowledge([event])
       #expect(fixture.engine.queue.sync { fixture.engine.leftovers } == [.undelivered(id)])
-      try FileManager.default.removeItem(atPath: obstacle)
+      fixture.disk.set([])
       try await eventually("nothing to be left") { fixture.engine.queue.sync { fixture.engine.leftovers.isEmpty } }
     }
   }

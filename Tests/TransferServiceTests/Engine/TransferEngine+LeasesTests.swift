@@ -100,6 +100,34 @@ import TransferProtocol
     }
   }
 
+  /// While the service does not run, or while it does.
+  @Test(arguments: [true, false]) func aFileThatAFolderHasReplacedIsLoadedAgain(isRunning: Bool) async throws {
+    try await withEngine(serving: FileResource(size: Self.size), Self.lease) { fixture, server in
+      let (app, _) = try await appWithItsEvents(fixture, server)
+      func replace() throws {
+        try FileManager.default.moveItem(atPath: fixture.files.complete(1), toPath: fixture.folder.path + "/moved")
+        #expect(mkdir(fixture.files.complete(1), 0o700) == 0)
+      }
+      if isRunning { app.disconnect() } else { await fixture.shutDown() }
+      try replace()
+      let life = isRunning ? fixture : try await fixture.nextLife()
+      let next = life.client()
+      let former = try SourceFile.open(fixture.folder.path + "/moved").regularStatus().st_ino
+      try await next.begin()
+      let event = try await next.nextEvent()
+      let again = try #require(event.download)
+      #expect(BytePattern().difference(toFile: again.path, count: Self.size) == nil && server.heads.count == 2)
+      // The lease is that of the new file.
+      #expect(try life.files.leases[1]?.lease.file.regularStatus().st_ino != former)
+      let end = try await next.nextEvent()
+      #expect(try #require(end.completion).failure == nil)
+      try await next.acknowledge([event, end])
+      #expect(life.names("complete") == [] && life.names("delivery") == [] && life.files.leases.count == 0)
+      let dated = try #require(life.names("set-aside").first)
+      #expect(life.names("set-aside/\(dated)/complete") == ["1"])
+    }
+  }
+
   @Test func aChangedFileWhoseRequestIsNotRepeatedIsLost() async throws {
     try await withEngine(serving: { _ in .ok("abc") }, Self.lease) { fixture, server in
       let (_, path) = try await appWithItsEvents(fixture, server) { $0.request.method = "POST" }

@@ -326,6 +326,24 @@ import TransferProtocol
     }
   }
 
+  /// Nothing is sent that a link in the place of the copy leads to.
+  @Test(arguments: [true, false]) func aCopyThatIsNoFileIsReplacedByTheFile(isLink: Bool) async throws {
+    try await UploadDesk(["POST": [UploadDesk.take()]]).run { fixture, server in
+      let app = fixture.client()
+      try await app.begin()
+      let id = try #require(
+        try await app.create([.upload(try Self.file(fixture), to: Self.url(server), running: false)]).first)
+      try fixture.files.removeUpload(id)
+      let copy = fixture.files.upload(id)
+      #expect((isLink ? symlink("/etc/hostname", copy) : mkdir(copy, 0o700)) == 0)
+      try await app.ask(.resumeTasks(TaskSelection(session: "s", taskIdentifiers: [1])))
+      #expect(try await app.nextEvent().download != nil)
+      #expect(server.requests.first?.body.bytes == Self.bytes(600_000))
+      let dated = try #require(fixture.names("set-aside").first)
+      #expect(fixture.names("set-aside/\(dated)/uploads") == ["\(id)"])
+    }
+  }
+
   /// Where the server has dropped what it had.
   @Test func anUploadWhosePlaceIsGoneBeginsAnew() async throws {
     let desk = UploadDesk([

@@ -25,14 +25,49 @@ import TransferProtocol
     #expect(try disk.names(in: folder.path) == ServiceNames.folders.sorted())
   }
 
-  @Test func aFolderInThePlaceOfAPartIsSetAsideWithTheTransfer() throws {
-    #expect(mkdir(files.partial(7), 0o700) == 0)
-    try write(files.partial(7) + "/letter")
-    try files.removeUndelivered(7)
-    #expect(try disk.names(in: files.partialDirectory) == [])
+  /// The things that were set aside, each with its folder: `partial/7`.
+  private func setAside() throws -> [String] {
     let root = "\(folder.path)/\(TransferFiles.setAsideName)"
-    let dated = try #require(try disk.names(in: root).first)
-    #expect(try disk.names(in: "\(root)/\(dated)/partial/7") == ["letter"])
+    return try disk.names(in: root).flatMap { dated in
+      try disk.names(in: "\(root)/\(dated)").flatMap { name in
+        try disk.names(in: "\(root)/\(dated)/\(name)").map { "\(name)/\($0)" }
+      }
+    }.sorted()
+  }
+
+  @Test(arguments: ["partial", "complete", "uploads", "journals"])
+  func aFolderInThePlaceOfAFileIsSetAsideWithTheTransfer(name: String) throws {
+    #expect(mkdir("\(folder.path)/\(name)/7", 0o700) == 0)
+    try write("\(folder.path)/\(name)/7/letter")
+    try files.removeUndelivered(7)
+    #expect(try disk.names(in: "\(folder.path)/\(name)") == [] && setAside() == ["\(name)/7"])
+    let dated = try #require(try disk.names(in: "\(folder.path)/set-aside").first)
+    #expect(try disk.names(in: "\(folder.path)/set-aside/\(dated)/\(name)/7") == ["letter"])
+  }
+
+  @Test func foldersInThePlacesOfADeliveredFileAreSetAside() throws {
+    for path in [files.complete(7), files.deliveryDirectory + "/7.a.tmp"] { #expect(mkdir(path, 0o700) == 0) }
+    try files.removeDelivered(7)
+    #expect(try disk.names(in: files.deliveryDirectory) == [] && disk.names(in: files.completeDirectory) == [])
+    #expect(try setAside() == ["complete/7", "delivery/7.a.tmp"])
+  }
+
+  @Test func whatIsNoFileIsSetAsideAndFilesStay() throws {
+    for name in ["partial", "complete", "uploads", "journals"] {
+      let path = "\(folder.path)/\(name)"
+      try write("\(path)/1")
+      #expect(mkdir("\(path)/2", 0o700) == 0 && symlink("\(path)/1", "\(path)/3") == 0)
+    }
+    try write(files.deliveryDirectory + "/1.a.tmp")
+    #expect(mkfifo(files.deliveryDirectory + "/2.b.tmp", 0o600) == 0)
+    let sweep = try files.setAsideObstacles(sparing: { [3] })
+    #expect(sweep.setAside == 8 && sweep.problems == [])
+    let expected =
+      ["complete/2", "delivery/2.b.tmp"] + ["journals", "partial", "uploads"].flatMap { ["\($0)/2", "\($0)/3"] }
+    #expect(try setAside() == expected)
+    #expect(
+      try disk.names(in: files.completeDirectory) == ["1", "3"] && disk.names(in: files.partialDirectory) == ["1"])
+    #expect(try disk.names(in: files.deliveryDirectory) == ["1.a.tmp"])
   }
 
   /// However often its app attaches.

@@ -70,25 +70,67 @@ extension DownloadRunTests {
 
   enum Other: CaseIterable { case link, folder, pipe }
 
+  private func make(_ other: Other, at path: String, leadingTo target: String) {
+    let made =
+      switch other {
+      case .link: symlink(target, path)
+      case .folder: mkdir(path, 0o700)
+      case .pipe: mkfifo(path, 0o600)
+      }
+    #expect(made == 0)
+  }
+
+  @Test(arguments: Other.allCases, [true, false])
+  func whatHasTheNameOfTheCompleteFileIsSetAside(other: Other, hasPart: Bool) async throws {
+    let resource = FileResource(size: 4 * Self.mebi)
+    if hasPart { resource.update { $0.cuts = [.after(2 * Self.mebi)] } }
+    let server = try await serve(resource)
+    let id = try add(.download(server.url("/file").absoluteString))
+    if hasPart { _ = try await attempt(id) }
+    make(other, at: files.complete(id), leadingTo: files.directory + "/missing")
+    let (outcome, reports) = try await attempt(id)
+    #expect(finishedSize(outcome) == 4 * Self.mebi && resumedAt(reports) == (hasPart ? [2 * Self.mebi] : []))
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: 4 * Self.mebi) == nil)
+    #expect(try setAside("complete") == ["\(id)"])
+    await server.shutdown()
+  }
+
+  @Test func aFolderThatTakesTheNameOfTheCompleteFileMeanwhileIsSetAside() async throws {
+    let (resource, isHeld) = (FileResource(size: 4 * Self.mebi), Gate())
+    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { request in
+      try await isHeld.wait()
+      return resource.reply(to: request)
+    }
+    let id = try add(.download(server.url("/file").absoluteString))
+    let (outcome, _) = try await attempt(id) { _, _ in
+      try await disk.holding(.sync, path: "partial/\(id)") { isReached in
+        isHeld.open()
+        try await eventually("the bytes to be synchronised") { isReached() }
+        make(.folder, at: files.complete(id), leadingTo: "")
+      }
+    }
+    #expect(finishedSize(outcome) == 4 * Self.mebi)
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: 4 * Self.mebi) == nil)
+    #expect(try setAside("complete") == ["\(id)"])
+    await server.shutdown()
+  }
+
+  private func setAside(_ name: String) throws -> [String] {
+    let root = "\(files.directory)/\(TransferFiles.setAsideName)"
+    return try disk.names(in: root).flatMap { try disk.names(in: "\(root)/\($0)/\(name)") }
+  }
+
   @Test(arguments: Other.allCases) func aPartThatIsNoFileIsSetAsideAndBegunAgain(other: Other) async throws {
     let (resource, server, id) = try await cutInTheMiddle()
     let (part, moved) = (files.partial(id), files.directory + "/moved")
     #expect(rename(part, moved) == 0)
-    let made =
-      switch other {
-      case .link: symlink(moved, part)
-      case .folder: mkdir(part, 0o700)
-      case .pipe: mkfifo(part, 0o600)
-      }
-    #expect(made == 0)
+    make(other, at: part, leadingTo: moved)
     let (outcome, reports) = try await attempt(id)
     #expect(finishedSize(outcome) == 4 * Self.mebi && resumedAt(reports) == [])
     #expect(resource.version.pattern.difference(toFile: files.complete(id), count: 4 * Self.mebi) == nil)
     // Nothing was written through the link, and what was found is kept.
     #expect(try disk.size(of: moved) == 2 * Self.mebi)
-    let root = "\(files.directory)/\(TransferFiles.setAsideName)"
-    let dated = try #require(try disk.names(in: root).first)
-    #expect(try disk.names(in: "\(root)/\(dated)/partial") == ["\(id)"])
+    #expect(try setAside("partial") == ["\(id)"])
     await server.shutdown()
   }
 

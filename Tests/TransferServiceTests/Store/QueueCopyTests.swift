@@ -59,6 +59,18 @@ import TransferProtocol
     try store.close()
   }
 
+  @Test func aFolderAtTheNameOfACopyIsSetAside() throws {
+    let folder = fixture.folder.path
+    let names = QueueCopy.names.flatMap { [$0, $0 + ".new"] }
+    for name in names { #expect(mkdir("\(folder)/\(name)", 0o700) == 0) }
+    _ = try fixture.session()
+    #expect(try store.copyIfChanged())
+    #expect(try status(of: copyPath).st_mode & S_IFMT == S_IFREG)
+    let dated = try #require(try FileManager.default.contentsOfDirectory(atPath: folder + "/set-aside").first)
+    let kept = try FileManager.default.contentsOfDirectory(atPath: "\(folder)/set-aside/\(dated)")
+    #expect(kept.sorted() == names.sorted())
+  }
+
   @Test func aQueueThatWasClosedMeanwhileIsNotCopied() throws {
     _ = try fixture.session()
     try store.close()

@@ -11,12 +11,13 @@ import TransferProtocol
 /// Runs `body` with the service's engine. However `body` ends, the engine is shut down, and with it the lives that
 /// followed it; when `body` succeeds, they must have left nothing behind.
 func withEngine(
-  in folder: TemporaryFolder? = nil, clock: FakeClock = FakeClock(), runner: (any DownloadRunning)? = nil,
-  secrets: (any SecretStore)? = nil, log: Logger? = nil,
+  in folder: TemporaryFolder? = nil, clock: FakeClock = FakeClock(), disk: FaultyFileSystem = FaultyFileSystem(),
+  runner: (any DownloadRunning)? = nil, secrets: (any SecretStore)? = nil, log: Logger? = nil,
   _ change: @escaping @Sendable (inout TransferEngine.Settings) -> Void = { _ in },
   _ body: (EngineFixture) async throws -> Void
 ) async throws {
-  let fixture = try EngineFixture(folder: folder, clock: clock, runner: runner, secrets: secrets, log: log, change)
+  let fixture = try EngineFixture(
+    folder: folder, clock: clock, disk: disk, runner: runner, secrets: secrets, log: log, change)
   do { try await body(fixture) } catch {
     await fixture.shutDown()
     throw error
