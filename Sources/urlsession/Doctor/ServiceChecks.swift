@@ -6,7 +6,7 @@ import TransferProtocol
 enum ServiceChecks {
   static func findings(_ facts: ServiceFacts) -> [Finding] {
     [
-      program(facts), service(facts), version(facts), lock(facts),
+      program(facts), service(facts), start(facts), version(facts), lock(facts),
       runtimeFolder(facts), socket(facts), stateFolder(facts), folders(facts), queue(facts), units(facts),
       lingering(facts), keyring(facts), key(facts), space(facts), setAside(facts),
     ]
@@ -44,6 +44,40 @@ enum ServiceChecks {
           ? "see `urlsession log`, and end the process that `fuser \(facts.stateFolder)/lock` finds"
           : "see `urlsession log`, and end the process that holds the socket")
     }
+  }
+
+  /// The reason that apps were told when the service did not start.
+  private static func start(_ facts: ServiceFacts) -> Finding {
+    if case .running = facts.service { return Finding("start", .ok, "the service has started") }
+    guard let failure = facts.startFailure else { return Finding("start", .ok, "no start of the service has failed") }
+    let date = failure.date.map { " on \($0.ISO8601Format())" } ?? ""
+    let mending = advice(against: failure.reason, facts)
+    guard facts.hasSupervisor else {
+      return Finding(
+        "start", .warn, "the last start of the service failed\(date): \(failure.reason)",
+        advice: "\(mending); the next transfer starts it again")
+    }
+    return Finding(
+      "start", .fail, "the service does not start\(date): \(failure.reason)",
+      advice: "\(mending); it is started again by itself")
+  }
+
+  /// A clause.
+  private static func advice(against reason: String, _ facts: ServiceFacts) -> String {
+    let ways = [
+      (["No space left", "Disk quota exceeded", "disk is full"], "make room on the disk of \(facts.stateFolder)"),
+      (["open to other users"], "chmod 700 the folder that it names"),
+      (["belongs to another user"], "give what it names back to this user: as root, chown \(user)"),
+      (
+        ["Permission denied", "Operation not permitted", "Read-only file system", "readonly database"],
+        "make what it names writable for this user"
+      ),
+      (["Too many open files"], "raise the limit of open files (ulimit -n), or end programs"),
+      (["Cannot allocate memory", "Resource temporarily unavailable"], "end programs: memory or processes are short"),
+      (["Input/output error", "disk I/O error"], "look after the disk: it does not read or write"),
+    ]
+    let way = ways.first { $0.0.contains { reason.localizedCaseInsensitiveContains($0) } }?.1
+    return way ?? "mend what it says (`urlsession log` has what came before it)"
   }
 
   private static func version(_ facts: ServiceFacts) -> Finding {

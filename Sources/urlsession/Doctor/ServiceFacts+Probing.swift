@@ -22,6 +22,9 @@ extension ServiceFacts {
     if facts.runtimeFault == nil { await facts.askService(environment) }
     facts.isQueueLocked = isLocked("\(facts.stateFolder)/lock")
     facts.lock = entry("\(facts.stateFolder)/lock")
+    facts.startFailure = ServiceStartFailure(inLogAt: "\(facts.stateFolder)/\(ServiceNames.log)")
+    facts.hasSupervisor = [facts.socketPath, "\(facts.stateFolder)/\(ServiceNames.socket)"]
+      .contains { isLocked($0 + ".supervisor") }
     facts.probeSystemd(environment)
     facts.hasKeyring = await UserSecrets.store(asksUser: false, environment: environment) != nil
     facts.key = keyFile("\(facts.stateFolder)/key")

@@ -1,4 +1,5 @@
 import SystemServices
+import URLLoadingSystem
 
 /// The service and its surroundings as `doctor` finds them. The checks look at nothing else.
 struct ServiceFacts: Sendable, Equatable {
@@ -76,6 +77,10 @@ struct ServiceFacts: Sendable, Equatable {
   /// Names under `set-aside` and `quarantine`.
   var setAside: [String] = []
   var quarantined: [String] = []
+  /// Why the last service that an app has started ended before it served; nil where it has served.
+  var startFailure: ServiceStartFailure?
+  /// Whether a process is there that starts the service again.
+  var hasSupervisor = false
   /// Whether a process has locked the queue.
   var isQueueLocked = false
   /// nil when there is none.

@@ -58,6 +58,17 @@ import Testing
     ("program", .fail, facts { $0.program = nil }),
     ("service", .fail, facts { $0.service = .failing("It does not greet.") }),
     ("service", .fail, facts { $0.service = .waiting("It waits for its storage.") }),
+    (
+      "start", .warn,
+      facts { ($0.service, $0.isQueueLocked, $0.startFailure) = (.notRunning, false, .init(reason: "x")) }
+    ),
+    (
+      "start", .fail,
+      facts {
+        ($0.service, $0.isQueueLocked, $0.hasSupervisor) = (.notRunning, false, true)
+        $0.startFailure = .init(reason: "open /state/queue: Permission denied")
+      }
+    ),
     ("version", .warn, facts { $0.service = .running(version: "1.1", pid: 7) }),
     ("lock", .fail, facts { $0.service = .notRunning }),
     ("lock", .fail, facts { $0.lock = .init(isFolder: true) }),
@@ -110,6 +121,28 @@ import Testing
     #expect(findings.count { $0.verdict != .ok } == 1, "\(findings)")
     #expect(ServiceChecks.fails(findings) == (verdict == .fail))
     #expect(DoctorCommand.lines(finding).count == 2)
+  }
+
+  @Test(arguments: [
+    ("open /state/queue.sqlite: No space left on device", "make room on the disk of /state"),
+    ("/state is open to other users (mode 777)", "chmod 700"),
+    ("open /state/lock: Permission denied", "writable for this user"),
+    ("open /state/lock: Too many open files", "ulimit -n"),
+    ("something else", "urlsession log"),
+  ]) func aStartThatFailedIsToldWithItsReason(_ reason: String, _ advice: String) throws {
+    let date = try Date("2026-01-31T10:20:30Z", strategy: .iso8601)
+    let facts = Self.facts {
+      ($0.service, $0.isQueueLocked) = (.notRunning, false)
+      $0.startFailure = .init(reason: reason, date: date)
+    }
+    let finding = try #require(ServiceChecks.findings(facts).first { $0.check == "start" })
+    #expect(finding.text == "the last start of the service failed on 2026-01-31T10:20:30Z: \(reason)")
+    #expect(finding.advice?.contains(advice) == true && finding.advice?.contains("the next transfer") == true)
+  }
+
+  @Test func aServiceThatRunsHasStarted() throws {
+    let findings = ServiceChecks.findings(Self.facts { $0.startFailure = .init(reason: "x") })
+    #expect(findings.allSatisfy { $0.verdict == .ok })
   }
 
   @Test func aLinkIsNotToBeRemoved() throws {
