@@ -199,6 +199,7 @@ struct BackgroundDownload: Sendable {
         if login != nil, hasKeychain { record.hasLogin = true }
         if order.file != nil { record.isUpload = true }
         if order.notifies { record.notifies = true }
+        if order.isOfURLAlone, record.url == order.request.url?.absoluteString { record.isOfURLAlone = true }
         return record
       }
     } catch {

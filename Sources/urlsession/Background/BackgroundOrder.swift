@@ -14,6 +14,8 @@ struct BackgroundOrder {
   var notifies = false
   /// Whether this process tells it when the end comes here, and not to a process that the service starts.
   var showsEnd = true
+  /// Whether there is nothing besides the URL: no field, login or option.
+  var isOfURLAlone = false
   /// Sets more of the task before it is handed over.
   var prepare: (URLSessionTask) -> Void = { _ in }
 }

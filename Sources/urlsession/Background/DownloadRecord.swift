@@ -39,6 +39,10 @@ struct DownloadRecord: Codable, Sendable, Equatable {
   var isUpload: Bool?
   /// Whether the desktop shows the end; nil: not.
   var notifies: Bool?
+  /// Whether its request is a GET of the URL with nothing besides, so that this record is enough to begin it again. nil: no.
+  var isOfURLAlone: Bool?
+  /// The number of the transfer that took its place when it was lost; nil where there is none.
+  var begunAgainAs: Int64?
   var created: Date
   var finished: Date?
 

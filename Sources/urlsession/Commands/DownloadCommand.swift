@@ -147,12 +147,18 @@ struct DownloadCommand: AsyncParsableCommand {
       request: request, destination: destination, priority: priority.value,
       login: login.map { DownloadLogin(user: $0.user, password: $0.password, url: url) },
       isDiscretionary: conditionOptions.discretionary, notifies: notificationOptions.isWanted,
-      showsEnd: notificationOptions.showsEnd(whileWaiting: wait)
+      showsEnd: notificationOptions.showsEnd(whileWaiting: wait), isOfURLAlone: isOfURLsAlone
     ) { task in
       task.transferRetryPolicy = retryPolicy
       (task as? URLSessionDownloadTask)?.expectedContent = expected
       conditionOptions.apply(to: task)
     }
+  }
+
+  private var isOfURLsAlone: Bool {
+    requestOptions.headers.isEmpty && loginOptions.user == nil && expectationOptions.expected == nil
+      && retryOptions.policy == nil && priority == .default && !conditionOptions.areOfService
+      && conditionOptions.cellular ?? true && conditionOptions.expensive ?? true && conditionOptions.constrained ?? true
   }
 
   private func queued(_ download: BackgroundDownload, _ url: URL, _ destination: Destination) -> Queued {

@@ -58,14 +58,15 @@ struct RetryCommand: AsyncParsableCommand {
     commandName: "retry", abstract: "Try transfers now that wait for their next try.",
     discussion: """
       A transfer that is over can't be tried again, since its app was told: begin a new one with `urlsession download`, or \
-      in the app.
+      in the app. A download of this program that is lost with the queue begins again, with another number, where its request \
+      was the URL alone.
       """)
 
   @Argument(help: TransferNumbers.help) var ids: [Int64]
   @Flag(name: [.short, .long], help: "Print nothing but errors.") var quiet = false
 
   func run() async throws {
-    try await TendedTransfers(ids: ids, isQuiet: quiet).each { status, service in
+    try await TendedTransfers(ids: ids, isQuiet: quiet).each(lost: { try await $0.beginAgain() }) { status, service in
       guard status.state != .running else { return "running already" }
       _ = try await service.request(.retryTransfer(TransferReference(transfer: status.transfer)))
       return status.waiting?.code == "earliestBegin" ? "begins when its app wants it to" : "tried now"

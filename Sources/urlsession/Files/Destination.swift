@@ -45,7 +45,8 @@ struct Destination: Codable, Sendable, Equatable {
     }
   }
 
-  private func checkFolder() throws {
+  /// - Throws: `CommandFailure` where the folder takes no file.
+  func checkFolder() throws {
     guard Destination.isFolder(folder) else {
       throw CommandFailure(
         .cannotWrite, "\(folder) is not a folder", advice: "make it first, or choose another with -o")

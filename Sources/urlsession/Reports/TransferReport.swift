@@ -164,6 +164,13 @@ struct TransferReport: Sendable, Equatable {
     return total == 0 ? 1 : min(1, Double(received) / Double(total))
   }
 
+  /// The service does not have it, or has ended it because too little was left of its record.
+  var isLost: Bool {
+    guard outcome == .failed, let failure else { return false }
+    return failure.domain == TransferReport.lostDomain
+      || failure.domain == NSURLErrorDomain && failure.code == URLError.Code.backgroundSessionWasDisconnected.rawValue
+  }
+
   /// How the program ends on account of this transfer; nil when it succeeded or is not over.
   var ending: CommandFailure? {
     let name = "transfer \(transfer)"

@@ -13,6 +13,9 @@ struct TendedTransfers: Sendable {
   /// Asks the service, and says what became of the transfer. It is called for those that are not over.
   typealias Action = @Sendable (TransferStatus, PatientConnection) async throws -> String
 
+  /// Begins a transfer again that is lost, and says so.
+  typealias Beginning = @Sendable (LostTransfer) async throws -> String
+
   let selection: Selection
   let isQuiet: Bool
 
@@ -23,16 +26,18 @@ struct TendedTransfers: Sendable {
 
   init(ids: [Int64], isQuiet: Bool) { self.init(.numbers(ids), isQuiet: isQuiet) }
 
-  /// - Parameter sentence: Said of a transfer with one of the numbers that is over; nil where that is a failure.
+  /// - Parameters:
+  ///   - sentence: Said of a transfer with one of the numbers that is over; nil where that is a failure.
+  ///   - lost: Called for a transfer with one of the numbers that is lost; nil where that is a failure.
   /// - Throws: `CommandFailure` when the service can't be asked or refuses, or, once all have had their turn, when one of the
   ///   numbers is unknown or of a transfer that is over, or when the app has no transfer.
-  func each(over sentence: String? = nil, _ action: @escaping Action) async throws {
+  func each(over sentence: String? = nil, lost: Beginning? = nil, _ action: @escaping Action) async throws {
     do {
       // Also where none runs: it has what an earlier one left.
       let service = try await PatientConnection.open()
       defer { service.close() }
       switch selection {
-      case .numbers(let ids): try await each(ids, over: sentence, action, service)
+      case .numbers(let ids): try await each(ids, over: sentence, lost: lost, action, service)
       case .app(let path):
         let chosen = try await service.unfinishedTransfers(ofApp: path)
         guard !chosen.isEmpty else {
@@ -50,16 +55,28 @@ struct TendedTransfers: Sendable {
   }
 
   private func each(
-    _ ids: [Int64], over sentence: String?, _ action: Action, _ service: PatientConnection
+    _ ids: [Int64], over sentence: String?, lost: Beginning?, _ action: Action, _ service: PatientConnection
   ) async throws {
     var unknown: [Int64] = []
     var over: [Int64] = []
+    // The others have their turn.
+    var failed: CommandFailure?
+    let records = try RecordStore.usual()
+    func begin(_ transfer: LostTransfer?, _ id: Int64) async throws -> Bool {
+      guard let lost, let transfer else { return false }
+      do { say(try await lost(transfer), of: id) } catch let failure as CommandFailure { failed = failed ?? failure }
+      return true
+    }
     for id in ids {
       guard let status = try await service.transfer(id)?.status else {
-        unknown.append(id)
+        let record = lost == nil ? nil : records.all().first { $0.transfer == id }
+        var transfer: LostTransfer?
+        if let record, let report = try await service.report(of: record) { transfer = LostTransfer(report, record) }
+        if try await !begin(transfer, id) { unknown.append(id) }
         continue
       }
       guard status.state != .completed else {
+        if try await begin(LostTransfer(status, in: records), id) { continue }
         if let sentence { say(sentence, of: id) } else { over.append(id) }
         continue
       }
@@ -67,6 +84,7 @@ struct TendedTransfers: Sendable {
     }
     if !unknown.isEmpty { throw try await TendedTransfers.failure(ofUnknown: unknown, service) }
     if !over.isEmpty { throw CommandFailure.over(transfers: over) }
+    if let failed { throw failed }
   }
 
   /// One of them may be lost, which this program's own record tells.

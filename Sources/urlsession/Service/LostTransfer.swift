@@ -1,0 +1,86 @@
+import Foundation
+import TransferProtocol
+import URLLoadingSystem
+
+/// A transfer that the service does not have any more, or that it has ended because too little was left of its record.
+struct LostTransfer: Sendable, Equatable {
+  let report: TransferReport
+  /// Of this program; nil where there is none.
+  let record: DownloadRecord?
+
+  /// nil for a transfer that is not lost.
+  init?(_ report: TransferReport, _ record: DownloadRecord?) {
+    guard report.isLost else { return nil }
+    (self.report, self.record) = (report, record)
+  }
+
+  /// nil for a transfer that is not lost.
+  init?(_ status: TransferStatus, in records: RecordStore) {
+    // Before this program has taken its end, too.
+    var report = TransferReport(status, in: records)
+    if report.outcome == nil, status.state == .completed, status.failure != nil { report.outcome = .failed }
+    self.init(report, report.isOfOtherApp ? nil : records.read(status.session))
+  }
+
+  /// Hands it over once more, from its first byte.
+  ///
+  /// - Returns: the sentence that says so.
+  /// - Throws: `CommandFailure` where its request is not known, or the service does not take it.
+  func beginAgain() async throws -> String {
+    guard let record, record.isOfURLAlone == true, record.begunAgainAs == nil, let url = URL(string: record.url) else {
+      throw refusal
+    }
+    try record.destination.checkFolder()
+    let order = BackgroundOrder(
+      request: RequestOptions.plainRequest(for: url), destination: record.destination,
+      priority: URLSessionTask.defaultPriority,
+      notifies: record.notifies == true, isOfURLAlone: true)
+    let download = try await BackgroundDownload.start(order)
+    _ = try? download.store.update(record.session) { $0.map { LostTransfer.ended($0, as: download.transfer) } }
+    download.leave()
+    return "lost; begun again as transfer \(download.transfer)"
+  }
+
+  /// It begins once, however often it is asked for.
+  static func ended(_ record: DownloadRecord, as number: Int64) -> DownloadRecord {
+    var record = record
+    record.begunAgainAs = number
+    guard record.outcome == .queued else { return record }
+    record.outcome = .failed
+    record.finished = Date()
+    record.message = "it was lost, and began again as transfer \(number)"
+    (record.errorDomain, record.errorCode) = (
+      NSURLErrorDomain, URLError.Code.backgroundSessionWasDisconnected.rawValue
+    )
+    return record
+  }
+
+  /// Why it can't begin again, and the command that begins it.
+  var refusal: CommandFailure {
+    let why =
+      if report.isOfOtherApp {
+        "its request is known to its app alone"
+      } else if let number = record?.begunAgainAs {
+        "it has begun again as transfer \(number)"
+      } else {
+        "this program keeps the URL and the destination of a transfer, and not the other options of its command"
+      }
+    return CommandFailure(
+      .transferFailed, "transfer \(report.transfer) is lost and can't be tried again: \(why)", advice: advice)
+  }
+
+  private var advice: String {
+    guard !report.isOfOtherApp else { return "begin it again in its app" }
+    let url = LostTransfer.quoted(record?.url ?? report.url)
+    let path = (record?.destination.path ?? report.destination).map(LostTransfer.quoted)
+    guard url != "''" else { return "begin it again with `urlsession \(report.isUpload ? "upload" : "download")`" }
+    return report.isUpload
+      ? "begin it again with `urlsession upload \(path ?? "FILE") \(url)`"
+      : "begin it again with `urlsession download \(url)\(path.map { " -o \($0)" } ?? "")`"
+  }
+
+  /// For a shell.
+  private static func quoted(_ text: String) -> String {
+    "'" + text.replacingOccurrences(of: "'", with: "'\\''") + "'"
+  }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import Testing
+import TransferProtocol
+
+@testable import urlsession
+
+@Suite struct LostTransferTests {
+  private static func lost(_ change: (inout DownloadRecord) -> Void = { _ in }) throws -> LostTransfer {
+    let record = Sample.record(.queued) {
+      $0.transfer = 7
+      $0.url = "http://h/a?b=1&c='2'"
+      $0.destination = Destination(path: "/home/me/x", isFolder: false)
+      change(&$0)
+    }
+    let report = try #require(TransferReport(record)).lost()
+    return try #require(LostTransfer(report, record))
+  }
+
+  @Test func aRequestThatIsNotKnownIsRefusedWithTheCommand() async throws {
+    let lost = try Self.lost()
+    await #expect(throws: lost.refusal) { try await lost.beginAgain() }
+    let failure = lost.refusal
+    #expect(failure.status == .transferFailed)
+    #expect(failure.what.contains("transfer 7 is lost") && failure.what.contains("other options"))
+    #expect(failure.advice.hasSuffix("`urlsession download 'http://h/a?b=1&c='\\''2'\\''' -o '/home/me/x'`"))
+    let upload = try Self.lost { $0.isUpload = true }
+    #expect(upload.refusal.advice.contains("`urlsession upload '/home/me/x' 'http://h/"))
+  }
+
+  @Test func aLostTransferBeginsOnce() async throws {
+    let lost = try Self.lost { $0.isOfURLAlone = true }
+    let record = LostTransfer.ended(try #require(lost.record), as: 8)
+    let report = try #require(TransferReport(record))
+    let again = try #require(LostTransfer(report, record))
+    await #expect(throws: again.refusal) { try await again.beginAgain() }
+    #expect(again.refusal.what.hasSuffix("it has begun again as transfer 8"))
+  }
+
+  @Test func aTransferThatFailedOtherwiseIsNotLost() throws {
+    let report = try #require(TransferReport(Sample.record(.failed) { $0.transfer = 7 }))
+    #expect(LostTransfer(report, nil) == nil)
+    let record = Sample.record(.failed) {
+      $0.transfer = 7
+      ($0.errorDomain, $0.errorCode) = (NSURLErrorDomain, URLError.Code.backgroundSessionWasDisconnected.rawValue)
+      ($0.message, $0.finished) = ("its record is damaged", Date())
+    }
+    let told = try #require(TransferReport(record))
+    #expect(LostTransfer(told, record) != nil)
+  }
+}
