@@ -16,6 +16,9 @@ struct SessionTable {
   /// An app is being started, or will be.
   var awaitsLaunch: Bool { sessions.values.contains { $0.machine.awaitsLaunch } }
 
+  /// The apps with a process that holds a session.
+  var attachedApps: Set<AppID> { Set(sessions.values.filter { $0.machine.attachment != nil }.map(\.app)) }
+
   subscript(id: SessionID) -> LiveSession? { sessions[id] }
 
   func id(of identifier: String, app: AppID) -> SessionID? { numbers[Name(app: app, identifier: identifier)] }

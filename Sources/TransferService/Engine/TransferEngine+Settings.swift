@@ -60,6 +60,9 @@ extension TransferEngine {
     package var leastLeasedSize: Int64 = 16 << 20
     package var quotas = AppQuotas()
     package var ages = KeptAges()
+    /// Seconds from the start of the service in which apps that were away for long may connect before their things are removed. A
+    /// service that ends earlier for want of work removes them at its end.
+    package var absenceGrace: TimeInterval = 3_600
     /// Seconds between two looks for things that are kept too long.
     package var upkeepInterval: TimeInterval = 6 * 3_600
 

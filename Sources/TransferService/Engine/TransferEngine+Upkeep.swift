@@ -8,22 +8,43 @@ extension TransferEngine {
     dispatchPrecondition(condition: .onQueue(queue))
     guard isServing else { return }
     whenWritten {
-      store.countAbsence(at: clock.date, ended: $0)
+      store.countAbsence(at: clock.date, present: sessions.attachedApps, ended: $0)
     } then: { engine, result in
       engine.absenceIsCounted(result)
     }
     shortenHistory()
     cleanRemains()
-    setTimer(.upkeep, in: settings.upkeepInterval) { $0.keepUp() }
+    let interval = settings.upkeepInterval
+    setTimer(.upkeep, in: givesTimeToConnect ? min(interval, settings.absenceGrace) : interval) { $0.keepUp() }
   }
+
+  /// The service may have been started by the very app that was away for so long, which connects only after the first upkeep.
+  private var givesTimeToConnect: Bool { clock.now - startedAt < settings.absenceGrace }
 
   private func absenceIsCounted(_ result: Result<Void, any Error>) {
     guard isServing else { return }
+    do { try result.get() } catch { return log.warning("days without an app were not counted: \(error)") }
+    if !givesTimeToConnect { forgetAbsentApps() }
+  }
+
+  /// A service that has nothing to do ends before that time is over. It has waited for apps long enough then.
+  ///
+  /// - Returns: whether there was something to remove. It is done once.
+  func forgetsAbsentAppsBeforeItsEnd() -> Bool {
+    dispatchPrecondition(condition: .onQueue(queue))
+    return !hasForgottenApps && forgetAbsentApps()
+  }
+
+  @discardableResult private func forgetAbsentApps() -> Bool {
+    hasForgottenApps = true
     do {
-      try result.get()
-      let days = min(settings.ages.absentApp, settings.ages.removedApp)
-      for app in try store.absentApps(for: days) { forgetIfAbsent(app) }
-    } catch { log.warning("apps that do not come back were not looked for: \(error)") }
+      let apps = try store.absentApps(for: min(settings.ages.absentApp, settings.ages.removedApp))
+      for app in apps { forgetIfAbsent(app) }
+      return !apps.isEmpty
+    } catch {
+      log.warning("apps that do not come back were not looked for: \(error)")
+      return false
+    }
   }
 
   private func forgetIfAbsent(_ app: TransferStore.AbsentApp) {

@@ -104,6 +104,8 @@ package final class TransferEngine: @unchecked Sendable {
   var copyDuration: TimeInterval = 0
   private var activityChanged: (@Sendable (Bool) -> Void)?
   private var toldActivity: Bool?
+  /// Whether this service has looked for apps that do not come back.
+  var hasForgottenApps = false
   /// Whether the service has rested since its last transfer or request.
   var hasRested = false
   private var awaitsRemovals = false
@@ -153,7 +155,7 @@ package final class TransferEngine: @unchecked Sendable {
     store.database.recordChanges { [weak newTasks] in newTasks?.changed($0) }
   }
 
-  private let startedAt: BootInstant
+  let startedAt: BootInstant
 
   var sessionRules: SessionMachine.Rules {
     SessionMachine.Rules(
@@ -368,6 +370,7 @@ package final class TransferEngine: @unchecked Sendable {
     guard clients.isEmpty, transfers.activeCount == 0, !sessions.awaitsLaunch else { return timers.cancel(.idle) }
     guard !timers.isSet(.idle) else { return }
     setTimer(.idle, in: patience) { engine in
+      guard !engine.forgetsAbsentAppsBeforeItsEnd() else { return }
       engine.log.info("nothing to do for \(patience) s")
       engine.stopServing()
     }

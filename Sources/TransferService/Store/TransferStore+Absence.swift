@@ -11,10 +11,22 @@ extension TransferStore {
 
   /// Counts a day of absence for each app, once a day. A clock that is set wrong counts for one day at most.
   ///
-  /// - Parameter ended: see `QueueDatabase.write`.
-  func countAbsence(at date: Date, ended: @escaping @Sendable (Result<Void, any Error>) -> Void) {
+  /// - Parameters:
+  ///   - present: Apps that are connected. They begin to be absent when they leave.
+  ///   - ended: see `QueueDatabase.write`.
+  func countAbsence(
+    at date: Date, present: Set<AppID> = [], ended: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
     let now = date.timeIntervalSince1970
     let change: @Sendable (Database) throws -> Void = { database in
+      for app in present {
+        try database.execute(
+          sql: """
+            UPDATE apps SET unseenDays = 0, counted = :now
+            WHERE id = :app AND (unseenDays > 0 OR counted IS NULL OR ABS(:now - counted) >= 86400)
+            """,
+          arguments: ["now": now, "app": app])
+      }
       try database.execute(
         sql: """
           UPDATE apps SET unseenDays = unseenDays + (counted IS NOT NULL), counted = :now

@@ -150,6 +150,7 @@ import TransferProtocol
       {
         $0.ages.absentApp = 2
         $0.ages.removedApp = 2
+        $0.absenceGrace = 0
       }
     ) { first in
       var life = first
@@ -177,6 +178,74 @@ import TransferProtocol
     #expect(try fixture.store.absentApps(for: 1).map(\.unseenDays) == [3])
     _ = try fixture.session()
     #expect(try fixture.store.absentApps(for: 1) == [])
+  }
+
+  @Test func anAppThatStaysConnectedIsNotAbsent() throws {
+    let fixture = try StoreFixture()
+    let session = try fixture.session()
+    _ = try fixture.create(1, session: session.id)
+    var date = Date(timeIntervalSince1970: 1_750_000_000)
+    for present in [false, false, false, true, true, true, false] {
+      try fixture.store.countAbsence(at: date, present: present ? [session.app] : [])
+      date += 86_400
+    }
+    #expect(try fixture.store.absentApps(for: 1).map(\.unseenDays) == [1])
+  }
+
+  @Test func theEngineKnowsWhichAppsAreConnected() async throws {
+    try await withEngine({ $0.ages.absentApp = 2 }) { fixture in
+      let (stays, leaves) = (fixture.client(), fixture.client("/other"))
+      for client in [stays, leaves] {
+        try await client.begin()
+        _ = try await client.create([.download("http://h/", running: false)])
+      }
+      await fixture.settle()
+      leaves.disconnect()
+      for _ in 0..<4 {
+        fixture.clock.advance(by: 90_000)
+        fixture.engine.enter { $0.keepUp() }
+        await fixture.settle()
+      }
+      #expect(try fixture.store.unfinishedHeads().map(\.id) == [1])
+    }
+  }
+
+  /// Leaves a suspended download of an app that has not connected on 99 days.
+  private func leaveAbsentApp(_ folder: TemporaryFolder) throws {
+    try folder.leaveTransfer(.download("http://h/", running: false)) { store, id in
+      try folder.leaveFile("partial/\(id)")
+      for day in 0..<100 { try store.countAbsence(at: Date(timeIntervalSince1970: 86_400 * Double(day))) }
+    }
+  }
+
+  /// The app itself may have started the service: it connects after the first upkeep.
+  @Test(arguments: [true, false]) func anAbsentAppHasTimeToConnect(comesBack: Bool) async throws {
+    let folder = try TemporaryFolder()
+    try leaveAbsentApp(folder)
+    try await withEngine(in: folder) { fixture in
+      await fixture.settle()
+      #expect(fixture.names("partial") == ["1"])
+      if comesBack {
+        let client = fixture.client()
+        try await client.begin()
+        client.disconnect()
+      }
+      fixture.clock.advance(by: 3_600)
+      fixture.engine.enter { $0.keepUp() }
+      await fixture.settle()
+      #expect(try fixture.store.has(1) == comesBack)
+    }
+  }
+
+  @Test func aServiceWithNothingToDoRemovesThingsOfAbsentAppsBeforeItEnds() async throws {
+    let folder = try TemporaryFolder()
+    try leaveAbsentApp(folder)
+    try await withEngine(in: folder, { $0.idleExit = 0.01 }) { fixture in
+      try await fixture.idle.wait(within: patience)
+      await fixture.settle()
+      #expect(try !fixture.store.has(1))
+      #expect(fixture.names("partial") == [])
+    }
   }
 
   // MARK: Lost queues

@@ -56,5 +56,7 @@ extension TransferStore {
 
   func forgetCrashes(of transfer: TransferID) throws { try blocking { forgetCrashes(of: transfer, ended: $0) } }
 
-  func countAbsence(at date: Date) throws { try blocking { countAbsence(at: date, ended: $0) } }
+  func countAbsence(at date: Date, present: Set<AppID> = []) throws {
+    try blocking { countAbsence(at: date, present: present, ended: $0) }
+  }
 }
