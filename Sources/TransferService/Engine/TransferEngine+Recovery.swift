@@ -75,7 +75,9 @@ extension TransferEngine {
       isKnown: { [store] in try store.has($0) })
     needed.unnamedUploads = unnamedUploads
     // After a quarantine the queue says nothing of what apps may be reading.
-    let sweep = try files.sweep(keeping: needed, sweepsDeliveries: store.quarantine == nil, date: clock.date)
+    let days = KeptDays.read(in: files.directory, disk: files.disk)
+    let sweep = try files.sweep(
+      keeping: needed, sweepsDeliveries: store.quarantine == nil, date: clock.date, days: days)
     for path in sweep.unremoved { removeFiles(.file(path)) }
     for problem in sweep.problems { log.error("a file that the queue does not know was not moved: \(problem)") }
     if sweep.removed > 0 { log.notice("removed \(sweep.removed) files that no transfer needs") }

@@ -74,10 +74,13 @@ extension TransferEngine {
   }
 
   private func cleanRemains() {
-    let (remains, ages, date, log) = (KeptRemains(directory: files.directory), settings.ages, clock.date, self.log)
+    let (files, ages, clock, log) = (self.files, settings.ages, self.clock, self.log)
     copyingQueue.async {
+      let days = files.countKeptDays(clock: clock) {
+        log.warning("the days for which things were kept were not counted: \($0)")
+      }
       do {
-        let removed = try remains.clean(ages, at: date) { folder, error in
+        let removed = try KeptRemains(directory: files.directory).clean(ages, days, at: clock.date) { folder, error in
           log.warning("\(folder.path), which was set aside, was not removed: \(error)")
         }
         for folder in removed {

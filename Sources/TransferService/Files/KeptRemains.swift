@@ -6,7 +6,8 @@ package struct KeptAges: Sendable, Equatable {
   package var absentApp = 90
   /// The same for an app whose program is gone.
   package var removedApp = 30
-  /// Seconds that a folder with files of a damaged queue, or with files that no queue knows, is kept.
+  /// Seconds that a folder with files of a damaged queue, or with files that no queue knows, is kept. The service has to have
+  /// run on as many days, too: see `KeptDays`.
   package var remains: TimeInterval = 30 * 86_400
   /// Bytes of all such folders together. The oldest go first; those of the last day stay.
   package var remainsBytes: Int64 = 8 << 30
@@ -19,6 +20,8 @@ struct KeptRemains {
   struct Folder: Equatable {
     var path: String
     var date: Date
+    /// On how many days the service ran while it kept the folder.
+    var days: Int
     var bytes: Int64
   }
 
@@ -28,9 +31,9 @@ struct KeptRemains {
   ///
   /// - Parameter failed: Called with each that can't be removed as a whole. The next time it is tried again.
   func clean(
-    _ ages: KeptAges, at date: Date, failed: (Folder, any Error) -> Void = { _, _ in }
+    _ ages: KeptAges, _ days: KeptDays, at date: Date, failed: (Folder, any Error) -> Void = { _, _ in }
   ) throws -> [Folder] {
-    KeptRemains.excess(of: try folders(), ages, at: date).filter { folder in
+    KeptRemains.excess(of: try folders(days), ages, at: date).filter { folder in
       do {
         try FileManager.default.removeItem(atPath: folder.path)
         return true
@@ -45,19 +48,28 @@ struct KeptRemains {
     var total: Int64 = 0
     return folders.sorted { $0.date > $1.date }.filter { folder in
       total = total.saturatingAdd(folder.bytes)
-      let age = date.timeIntervalSince(folder.date)
-      return age > ages.remains || total > ages.remainsBytes && age > 86_400
+      func isKept(for seconds: TimeInterval) -> Bool {
+        date.timeIntervalSince(folder.date) > seconds && Double(folder.days) >= (seconds / 86_400).rounded(.down)
+      }
+      return isKept(for: ages.remains) || total > ages.remainsBytes && isKept(for: 86_400)
     }
   }
 
-  private func folders() throws -> [Folder] {
-    try [TransferFiles.setAsideName, QueueQuarantine.folderName].flatMap { name -> [Folder] in
+  /// The folders, as paths in the service's folder.
+  func paths() throws -> [String] {
+    try [TransferFiles.setAsideName, QueueQuarantine.folderName].flatMap { name -> [String] in
       let root = "\(directory)/\(name)"
       guard FileManager.default.fileExists(atPath: root) else { return [] }
-      return try FileManager.default.contentsOfDirectory(atPath: root).compactMap { entry in
-        guard let date = DatedFolder.date(entry) else { return nil }
-        return Folder(path: "\(root)/\(entry)", date: date, bytes: bytes(in: "\(root)/\(entry)"))
-      }
+      return try FileManager.default.contentsOfDirectory(atPath: root)
+        .compactMap { DatedFolder.date($0) == nil ? nil : "\(name)/\($0)" }
+    }
+  }
+
+  private func folders(_ days: KeptDays) throws -> [Folder] {
+    try paths().compactMap { path in
+      guard let date = DatedFolder.date((path as NSString).lastPathComponent) else { return nil }
+      let place = "\(directory)/\(path)"
+      return Folder(path: place, date: date, days: days[path], bytes: bytes(in: place))
     }
   }
 

@@ -36,7 +36,11 @@ extension TransferFiles {
 
   /// A file that can't be removed or moved keeps no other one from it. A delivered file that the app may be reading this moment stays, and so do the files of resume points, which belong to
   /// the app, until they are a week old.
-  package func sweep(keeping needed: NeededFiles, sweepsDeliveries: Bool = true, date: Date = Date()) throws -> Sweep {
+  ///
+  /// - Parameter sweepsDeliveries: whether delivered files and those of resume points go.
+  func sweep(
+    keeping needed: NeededFiles, sweepsDeliveries: Bool = true, date: Date = Date(), days: KeptDays = KeptDays()
+  ) throws -> Sweep {
     let present = needed.unfinished.union(needed.undelivered)
     var result = Sweep()
     for name in try disk.names(in: partialDirectory) {
@@ -68,7 +72,7 @@ extension TransferFiles {
     guard sweepsDeliveries else { return result }
     for name in try disk.names(in: deliveryDirectory) {
       if name.hasSuffix(".resume") {
-        guard isForgotten("\(deliveryDirectory)/\(name)") else { continue }
+        guard isForgotten(name, at: date, days) else { continue }
         remove("\(deliveryDirectory)/\(name)", &result)
       } else if name.hasSuffix(".tmp") {
         let id = TransferID(name.prefix { $0 != "." })
@@ -111,10 +115,27 @@ extension TransferFiles {
   }
 
   /// Apps take the file of a resume point as soon as they hear of it.
-  private static let resumeFileAge: TimeInterval = 7 * 86_400
+  private static let daysOfResumeFiles = 7
 
-  private func isForgotten(_ path: String) -> Bool {
+  private func isForgotten(_ name: String, at date: Date, _ days: KeptDays) -> Bool {
+    guard days["\(TransferFiles.deliveryName)/\(name)"] >= TransferFiles.daysOfResumeFiles else { return false }
+    let path = "\(deliveryDirectory)/\(name)"
     let modified = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
-    return modified.map { Date().timeIntervalSince($0) > TransferFiles.resumeFileAge } ?? false
+    return modified.map { date.timeIntervalSince($0) > Double(TransferFiles.daysOfResumeFiles) * 86_400 } ?? false
+  }
+
+  /// The days of all that is kept without an app that asks for it, counted until now and written down. Blocks.
+  ///
+  /// - Parameter failed: called where they could not be counted or written.
+  func countKeptDays(clock: any ServiceClock, failed: (any Error) -> Void) -> KeptDays {
+    let before = KeptDays.read(in: directory, disk: disk)
+    var days = before
+    do {
+      let resumeFiles = try disk.names(in: deliveryDirectory).filter { $0.hasSuffix(".resume") }
+      let folders = try KeptRemains(directory: directory).paths()
+      days.count(Set(folders + resumeFiles.map { "\(TransferFiles.deliveryName)/\($0)" }), clock: clock)
+      if days != before { try days.write(in: directory, disk: disk) }
+    } catch { failed(error) }
+    return days
   }
 }

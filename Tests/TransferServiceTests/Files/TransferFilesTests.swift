@@ -205,6 +205,35 @@ import TransferProtocol
     #expect(try disk.names(in: files.partialDirectory) == [] && disk.names(in: files.completeDirectory) == [])
   }
 
+  /// Days since it was written by the clock, and days on which the service ran.
+  @Test(arguments: [(8.0, 7, true), (8, 6, false), (20_000, 0, false), (6, 100, false), (-20_000, 100, false)])
+  func aResumeFileIsForgottenByBothClocks(age: Double, counted: Int, goes: Bool) throws {
+    let now = Date(timeIntervalSince1970: 1_750_000_000)
+    let path = "\(files.deliveryDirectory)/7.a.resume"
+    try write(path)
+    try FileManager.default.setAttributes([.modificationDate: now - age * 86_400], ofItemAtPath: path)
+    let needed = TransferFiles.NeededFiles(unfinished: [], undelivered: [], isKnown: { _ in true })
+    let days = KeptDays(days: ["delivery/7.a.resume": counted])
+    #expect(try files.sweep(keeping: needed, date: now, days: days).removed == (goes ? 1 : 0))
+    #expect(try disk.names(in: files.deliveryDirectory) == (goes ? [] : ["7.a.resume"]))
+  }
+
+  @Test func daysAreCountedOfAllThatIsKept() throws {
+    let clock = FakeClock()
+    func count() -> KeptDays { files.countKeptDays(clock: clock) { Issue.record("\($0)") } }
+    #expect(count() == KeptDays())
+    let folders = ["set-aside", "quarantine"].map { "\($0)/\(DatedFolder.name(clock.date))" }
+    for name in folders + ["set-aside/Zoo"] { _ = try folder.subfolder(name) }
+    for name in ["7.a.resume", "8.a.tmp"] { try write("\(files.deliveryDirectory)/\(name)") }
+    for _ in 0..<3 {
+      _ = count()
+      clock.advance(by: 86_400)
+    }
+    let days = count()
+    for path in folders + ["delivery/7.a.resume"] { #expect(days[path] == 3, "\(path)") }
+    for path in ["set-aside/Zoo", "delivery/8.a.tmp"] { #expect(days[path] == 0, "\(path)") }
+  }
+
   @Test func removesOnlyFilesOfKnownTransfersThatNeedThemNoMore() throws {
     for name in [
       "partial/1", "partial/2", "complete/1", "complete/3", "complete/4", "delivery/3.a.tmp",
