@@ -14,7 +14,6 @@ struct TransferDiscretion: Sendable, Equatable {
   /// nil: it never waits.
   private(set) var cause: Cause?
   private let isMadeInBackground: Bool
-  let created: Date
   /// The app's hints; -1 where it gave none.
   private var hintedToSend: Int64 = -1
   private var hintedToReceive: Int64 = -1
@@ -50,7 +49,6 @@ struct TransferDiscretion: Sendable, Equatable {
         size: size, kept: stored.upload?.place?.acknowledged ?? 0, isRepeatable: description.request.isRepeatable)
     }
     isMadeInBackground = description.isMadeInBackground == true
-    created = stored.created
     take(description)
     take(options)
   }

@@ -19,6 +19,14 @@ extension TransferEngine {
     deadlines[id] = start + limit
   }
 
+  /// Seconds since the time for the whole resource began, by the clock of the deadline; negative where it lies ahead.
+  func passedTime(of transfer: LiveTransfer, limit: TimeInterval) -> TimeInterval {
+    guard let started = transfer.started else { return 0 }
+    let start = ResourceTime.start(
+      started, limit: limit, earliestBegin: transfer.machine.earliestBegin, clock: clock)
+    return clock.now - start
+  }
+
   /// The options of the session may be others.
   func watchDeadlines(of session: SessionID) {
     dispatchPrecondition(condition: .onQueue(queue))

@@ -15,8 +15,8 @@ extension TransferEngine {
     }
     watchConditions()
     guard let reporter = settings.conditions else { return nil }
-    var facts = DiscretionaryRule.Transfer(
-      age: clock.date.timeIntervalSince(discretion.created), limit: session.options.timeoutIntervalForResource)
+    let limit = DiscretionaryRule.limit(ResourceTime.limit(session.options))
+    var facts = DiscretionaryRule.Transfer(age: passedTime(of: transfer, limit: limit), limit: limit)
     facts.expectedBytes = discretion.bytesLeft(received: transfer.received, of: transfer.expectedTotal)
     facts.allowsExpensive = session.options.allowsExpensiveNetworkAccess ?? true
     facts.allowsConstrained = session.options.allowsConstrainedNetworkAccess ?? true

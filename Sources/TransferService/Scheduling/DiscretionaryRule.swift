@@ -8,7 +8,7 @@ package enum DiscretionaryRule {
   package enum Bar: String, Sendable, CaseIterable {
     case notConnected, constrained, expensive, batteryLow, onBattery, busy, userActive
 
-    /// The part of the time from its creation to its deadline after which a transfer runs all the same.
+    /// The part of the time for the whole resource, which ends with the deadline, after which a transfer runs all the same.
     package var relaxesAt: Double {
       switch self {
       case .userActive: 0.125
@@ -33,9 +33,9 @@ package enum DiscretionaryRule {
 
   /// The facts of a transfer by which it is decided.
   package struct Transfer: Sendable, Equatable {
-    /// Seconds since it was created.
+    /// Seconds since the time for the whole resource began.
     package var age: TimeInterval
-    /// Seconds from its creation to its deadline; nil: there is none, and that of a week is taken.
+    /// Seconds from then to its deadline; nil: there is none, and a week is taken.
     package var limit: TimeInterval?
     /// Bytes still to come and to go; nil when they are not known.
     package var expectedBytes: Int64?
@@ -69,10 +69,15 @@ package enum DiscretionaryRule {
   package static let readingPatience: TimeInterval = 5
   private static let week: TimeInterval = 7 * 86_400
 
+  /// The seconds that are taken for those to the deadline.
+  package static func limit(_ seconds: TimeInterval?) -> TimeInterval {
+    seconds.flatMap { $0 > 0 && $0.isFinite ? $0 : nil } ?? week
+  }
+
   /// - Parameter conditions: nil while they are being read.
   package static func verdict(_ conditions: MachineConditions?, for transfer: Transfer) -> Verdict {
     guard let conditions else { return .wait(.conditionsUnknown, seconds: readingPatience) }
-    let limit = transfer.limit.map { $0 > 0 && $0.isFinite ? $0 : week } ?? week
+    let limit = limit(transfer.limit)
     let part = max(0, transfer.age) / limit
     // The one that lasts longest is told.
     let bars = bars(conditions, for: transfer).filter { part < $0.relaxesAt }

@@ -61,6 +61,54 @@ import TransferProtocol
     }
   }
 
+  /// The time is that of the deadline.
+  @Test func anEarliestDateBeginsTheTime() async throws {
+    try await withConditions(onBattery()) { _, runner, fixture in
+      let client = fixture.client()
+      try await client.begin(options: Self.discretionary)
+      var later = TransferDescription.download("http://h/1")
+      later.earliestBeginDate = fixture.clock.date + 600
+      let id = try await client.create([later])[0]
+      await fixture.advance(by: 600)
+      #expect(runner.running == [])
+      let waiting = try await client.status(id).waiting
+      #expect(waiting?.code == "discretionary.onBattery")
+      #expect(waiting?.nextAttempt == fixture.clock.date + 500)
+      await fixture.advance(by: 501)
+      #expect(runner.running == [id])
+    }
+  }
+
+  @Test func aLateResumeBeginsTheTime() async throws {
+    try await withConditions(onBattery()) { _, runner, fixture in
+      let client = fixture.client()
+      try await client.begin(options: Self.discretionary)
+      let id = try await client.create([.download("http://h/1", running: false)])[0]
+      await fixture.advance(by: 900)
+      try await client.ask(.resumeTasks(TaskSelection(session: "s", taskIdentifiers: [1])))
+      await fixture.settle()
+      #expect(runner.running == [])
+      #expect(try await client.status(id).waiting?.nextAttempt == fixture.clock.date + 500)
+    }
+  }
+
+  @Test(arguments: [100_000.0, -100_000]) func aClockThatIsSetChangesNoTime(seconds: TimeInterval) async throws {
+    try await withConditions(onBattery()) { conditions, runner, fixture in
+      let client = fixture.client()
+      try await client.begin(options: Self.discretionary)
+      let id = try await client.create([.download("http://h/1")])[0]
+      await fixture.settle()
+      fixture.clock.setWallClock(forward: seconds)
+      // It is decided anew.
+      conditions.become { $0.load = 0.1 }
+      await fixture.advance(by: 100)
+      #expect(runner.running == [])
+      #expect(try await client.status(id).waiting?.nextAttempt == fixture.clock.date + 400)
+      await fixture.advance(by: 401)
+      #expect(runner.running == [id])
+    }
+  }
+
   @Test func otherTransfersDoNotWait() async throws {
     try await withConditions(onBattery()) { conditions, runner, fixture in
       let client = fixture.client()
