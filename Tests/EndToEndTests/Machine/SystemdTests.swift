@@ -81,6 +81,20 @@ struct SystemdTests {
     }
   }
 
+  /// systemd gives a unit up after five starts within ten seconds where it is not told otherwise. No app asks here.
+  @Test func aServiceThatIsKilledManyTimesIsStartedAgain() async throws {
+    try await withManager { home, manager in
+      #expect(try await manager.tell("start", "urlsessiond.socket", "urlsessiond.service").status == 0)
+      #expect(try await manager.property("StartLimitIntervalUSec") == "0")
+      var pid = try await manager.service()
+      for _ in 0..<7 {
+        kill(pid, SIGKILL)
+        pid = try await manager.service(otherThan: pid)
+      }
+      #expect(try await manager.property("NRestarts") == "7")
+    }
+  }
+
   /// No app asks: the manager alone misses the signs of life.
   @Test func aServiceThatHangsIsReplacedByTheManager() async throws {
     // The library that writes down where a program was aborted would take longer than the rest.
