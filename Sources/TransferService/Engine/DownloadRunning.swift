@@ -7,7 +7,7 @@ package protocol DownloadRunning: Sendable {
     _ job: DownloadJob, report: @escaping @Sendable (DownloadReport) -> Void,
     ended: @escaping @Sendable (DownloadOutcome) -> Void
   ) -> any DownloadStopping
-  /// How many of the free bytes of the disk no run has claimed.
+  /// How many of the free bytes of the disk no run and no copy has claimed.
   func unclaimed(of free: Int64) -> Int64
   /// Nothing of a session is needed any more.
   func forget(_ session: SessionID)

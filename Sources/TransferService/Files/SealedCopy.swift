@@ -18,9 +18,12 @@ struct SealedCopy: Codable, Sendable, Equatable {
 
   /// Writes the first `chunks.count` bytes of a file, or those that there are.
   ///
+  /// - Parameter wrote: called with the length of the copy each time that it grows.
   /// - Returns: how many. Where it is fewer the copy is of no use.
   /// - Throws: `SystemError` without a path where the source can't be read.
-  static func write(_ source: SourceFile, as chunks: SealedChunks, to file: any DurableFile) throws -> Int64 {
+  static func write(
+    _ source: SourceFile, as chunks: SealedChunks, to file: any DurableFile, wrote: (Int64) -> Void = { _ in }
+  ) throws -> Int64 {
     let capacity = chunksAtOnce * SealedChunks.length
     let plain = UnsafeMutableRawBufferPointer.allocate(
       byteCount: Int(clamping: max(1, min(Int64(capacity), chunks.count))), alignment: 16)
@@ -45,6 +48,7 @@ struct SealedCopy: Codable, Sendable, Equatable {
         next += 1
       } while !rest.isEmpty
       try sealed.withUnsafeBytes { try file.write($0, at: SealedChunks.sealedStart(of: index)) }
+      wrote(SealedChunks.sealedStart(of: index).saturatingAdd(Int64(sealed.count)))
       index = next
     }
     return chunks.count

@@ -1,12 +1,16 @@
-/// The bytes of the disk that running transfers have still to write, by what servers have announced. A file that is being
-/// received has its space only bit by bit, so the free space alone would be given to each transfer anew. A value.
+/// The bytes of the disk that running transfers have still to write, by what servers have announced, and those of copies that are
+/// being made. A file that is being written has its space only bit by bit, so the free space alone would be given to each
+/// transfer anew. A value.
 package struct SpaceReckoning: Sendable, Equatable {
   private var claims: [TransferID: Int64] = [:]
+  /// By numbers of their own.
+  private var copies: [Int: Int64] = [:]
+  private var lastCopy = 0
 
   /// There is not enough space for one more.
   package struct Shortage: Error, Sendable, Equatable {
     package let needed: Int64
-    /// Bytes that are free and belong to no other transfer.
+    /// Bytes that are free and belong to no other transfer and no copy.
     package let available: Int64
   }
 
@@ -36,8 +40,29 @@ package struct SpaceReckoning: Sendable, Equatable {
   /// It runs no more.
   package mutating func release(_ transfer: TransferID) { claims[transfer] = nil }
 
-  /// Bytes that are free and belong to no transfer but this one.
+  /// Claims space for one more copy.
+  ///
+  /// - Parameter sparing: Bytes that copies leave free.
+  /// - Returns: The number of the claim; nil where there is too little.
+  mutating func claimCopy(_ needed: Int64, free: Int64, sparing: Int64) -> Int? {
+    guard needed <= available(of: free) - max(0, sparing) else { return nil }
+    lastCopy += 1
+    copies[lastCopy] = max(0, needed)
+    return lastCopy
+  }
+
+  /// - Parameter rest: Bytes that the copy has still to write.
+  mutating func wroteCopy(_ number: Int, rest: Int64) {
+    guard let claim = copies[number] else { return }
+    copies[number] = min(claim, max(0, rest))
+  }
+
+  /// The copy is there, or is not made.
+  mutating func releaseCopy(_ number: Int) { copies[number] = nil }
+
+  /// Bytes that are free and belong to no copy, and no transfer but this one.
   package func available(of free: Int64, for transfer: TransferID? = nil) -> Int64 {
-    claims.reduce(max(0, free)) { left, claim in claim.key == transfer ? left : left - min(left, claim.value) }
+    let left = copies.values.reduce(max(0, free)) { $0 - min($0, $1) }
+    return claims.reduce(left) { left, claim in claim.key == transfer ? left : left - min(left, claim.value) }
   }
 }

@@ -11,6 +11,7 @@ package struct TransferFiles: Sendable {
   let cloning = CloningMemory()
   let leases = LeasedDeliveries()
   let spares = SpareFiles()
+  let space = ClaimedSpace()
 
   package init(directory: String, disk: any DurableFileSystem) {
     self.directory = directory

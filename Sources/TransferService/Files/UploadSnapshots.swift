@@ -182,14 +182,17 @@ struct UploadSnapshots: Sendable {
     let plainKey = SymmetricKey(size: SymmetricKeySize(bitCount: SealedChunks.keyLength * 8))
     let chunks = SealedChunks(key: plainKey, count: size)
     // A sparse file has any size.
-    guard try files.disk.freeSpace(at: files.uploadDirectory) - TransferFiles.roomBesideCopies >= chunks.sealedCount
-    else { throw SystemError(ENOSPC, "copy", path: target) }
+    let claim = files.space.claimCopy(
+      chunks.sealedCount, free: try files.disk.freeSpace(at: files.uploadDirectory),
+      sparing: TransferFiles.roomBesideCopies)
+    guard let claim else { throw SystemError(ENOSPC, "copy", path: target) }
+    defer { claim.release() }
     let sealedKey = key.sealFields(
       plainKey.withUnsafeBytes { Data($0) }, for: SealedCopy.purpose(of: source.task.token))
     guard let sealedKey else { throw NoKey() }
     let file = try files.disk.open(target)
     defer { try? file.close() }
-    let count = try SealedCopy.write(source.file, as: chunks, to: file)
+    let count = try SealedCopy.write(source.file, as: chunks, to: file) { claim.wrote(rest: chunks.sealedCount - $0) }
     if count == size { try file.sync() }
     return Copy(count: count, key: sealedKey)
   }

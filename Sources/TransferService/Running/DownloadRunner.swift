@@ -20,8 +20,6 @@ package final class DownloadRunner: Sendable {
   private let environments: LoadingEnvironments
   /// The credentials that opened spaces, by session: they outlive the sessions' environments.
   private let credentials = Mutex<[SessionID: URLCredentialStorage]>([:])
-  /// The bytes that runs have still to write.
-  private let space = Mutex(SpaceReckoning())
   private let sources = Mutex<NIOThreadPool?>(nil)
   private let makeCredentials: @Sendable () -> URLCredentialStorage
 
@@ -105,17 +103,17 @@ package final class DownloadRunner: Sendable {
     environments.forget(session)
   }
 
-  /// Throws `SpaceReckoning.Shortage` where the disk has too little beside what the other runs have claimed. Blocks.
+  /// Throws `SpaceReckoning.Shortage` where the disk has too little beside what the other runs and copies have claimed. Blocks.
   func claimSpace(_ needed: Int64, for transfer: TransferID) throws {
     let free = try files.disk.freeSpace(at: files.partialDirectory)
-    if let shortage = space.withLock({ $0.claim(needed, for: transfer, free: free) }) { throw shortage }
+    if let shortage = files.space.claim(needed, for: transfer, free: free) { throw shortage }
   }
 
-  func wrote(_ transfer: TransferID, rest: Int64) { space.withLock { $0.wrote(transfer, rest: rest) } }
+  func wrote(_ transfer: TransferID, rest: Int64) { files.space.wrote(transfer, rest: rest) }
 
-  func releaseSpace(of transfer: TransferID) { space.withLock { $0.release(transfer) } }
+  func releaseSpace(of transfer: TransferID) { files.space.release(transfer) }
 
-  package func unclaimed(of free: Int64) -> Int64 { space.withLock { $0.available(of: free) } }
+  package func unclaimed(of free: Int64) -> Int64 { files.space.available(of: free) }
 
   /// Threads that read the files of apps of which there is no copy that can be used, and nothing else: a file system that hangs
   /// keeps them.

@@ -55,6 +55,21 @@ import Testing
     #expect(shortage == (row.isTaken ? nil : expected))
   }
 
+  @Test func copiesClaimSpaceBesideTransfers() {
+    var reckoning = SpaceReckoning()
+    _ = reckoning.claim(4, for: 1, free: 20)
+    #expect(reckoning.claimCopy(7, free: 20, sparing: 10) == nil)
+    let first = reckoning.claimCopy(6, free: 20, sparing: 10)
+    #expect(first != nil && reckoning.claimCopy(1, free: 20, sparing: 10) == nil)
+    #expect(reckoning.available(of: 20) == 10 && reckoning.available(of: 20, for: 1) == 14)
+    if let first { reckoning.wroteCopy(first, rest: 2) }
+    #expect(reckoning.available(of: 16) == 10)
+    let second = reckoning.claimCopy(.max, free: .max, sparing: 0)
+    #expect(second == nil)
+    if let first { reckoning.releaseCopy(first) }
+    #expect(reckoning.available(of: 14) == 10)
+  }
+
   @Test func aClaimTakesThePlaceOfTheOneBefore() {
     var reckoning = SpaceReckoning()
     #expect(reckoning.claim(8, for: 1, free: 10) == nil)

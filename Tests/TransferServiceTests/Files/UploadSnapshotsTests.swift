@@ -129,6 +129,48 @@ import TransferProtocol
     #expect(stored.first { $0.copyName == nil }?.problem?.contains("more than the app may") == true)
   }
 
+  /// The app's own file is sent then.
+  @Test func spaceOfRunningDownloadsIsNotCopiedInto() async throws {
+    let disk = ChangingFileSystem(free: TransferFiles.roomBesideCopies + 1_000)
+    let snapshots = try await snapshots(disk)
+    let space = snapshots.files.space
+    #expect(space.claim(990, for: 7, free: .max) == nil)
+    let without = try await take([source()], with: snapshots).first
+    #expect(without?.copyName == nil && without?.problem == nil)
+    space.wrote(7, rest: 500)
+    #expect(try await take([source()], with: snapshots).first?.copyName != nil)
+    space.release(7)
+    #expect(space.available(of: 1_000) == 1_000, "the copy claims nothing any more")
+  }
+
+  @Test func copiesDoNotTakeTheSpaceOfEachOther() async throws {
+    let hangs = DispatchSemaphore(value: 0)
+    let started = Recorder<Void>()
+    let opened = Mutex(0)
+    let disk = ChangingFileSystem(
+      free: TransferFiles.roomBesideCopies + 30,
+      before: { _ in
+        let number = opened.withLock { number in
+          number += 1
+          return number
+        }
+        guard number == 1 else { return }
+        started.record(())
+        hangs.wait()
+      })
+    let snapshots = try await snapshots(disk)
+    let ended = Recorder<Result<[String: StoredUpload], any Error>>()
+    snapshots.take([try source()], of: "/slow", room: .max) { ended.record($0) }
+    try await started.next()
+    // A copy of three bytes has nineteen.
+    #expect(snapshots.files.space.available(of: 30) == 11)
+    #expect(try await take([source(2)], with: snapshots, of: "/fast").first?.copyName == nil)
+    hangs.signal()
+    #expect(try await ended.next().get().values.first?.copyName != nil)
+    #expect(try await take([source(2)], with: snapshots, of: "/fast").first?.copyName != nil)
+    #expect(snapshots.files.space.available(of: 30) == 30)
+  }
+
   @Test func whatIsNotOpenForReadingFailsItsTaskOnly() async throws {
     let closed = UploadSnapshots.Source(
       task: .upload(path, to: "http://h/", task: 2), file: SourceFile(owning: open(path, O_WRONLY | O_CLOEXEC)))

@@ -6,11 +6,17 @@ import SystemServices
 final class ChangingFileSystem: DurableFileSystem {
   private let before: @Sendable (SourceFile) -> Void
   private let after: @Sendable (SourceFile) -> Void
+  private let free: Int64?
   private let disk = LinuxFileSystem()
   /// The files that are copied, by the paths of their copies.
   private let sources = Mutex<[String: SourceFile]>([:])
 
-  init(before: @escaping @Sendable (SourceFile) -> Void, after: @escaping @Sendable (SourceFile) -> Void = { _ in }) {
+  /// - Parameter free: the space of the disk; nil: what it has.
+  init(
+    free: Int64? = nil, before: @escaping @Sendable (SourceFile) -> Void = { _ in },
+    after: @escaping @Sendable (SourceFile) -> Void = { _ in }
+  ) {
+    self.free = free
     self.before = before
     self.after = after
   }
@@ -54,5 +60,5 @@ final class ChangingFileSystem: DurableFileSystem {
   func syncDirectory(_ path: String) throws { try disk.syncDirectory(path) }
   func createDirectory(_ path: String) throws { try disk.createDirectory(path) }
   func names(in directory: String) throws -> [String] { try disk.names(in: directory) }
-  func freeSpace(at path: String) throws -> Int64 { try disk.freeSpace(at: path) }
+  func freeSpace(at path: String) throws -> Int64 { try free ?? disk.freeSpace(at: path) }
 }
