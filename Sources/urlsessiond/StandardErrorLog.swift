@@ -9,7 +9,8 @@ struct StandardErrorLog: LogHandler {
   var metadata: Logger.Metadata = [:]
   /// Limits its size, where standard error is a log of our own.
   private let file: LogFile?
-  private let isJournal = ProcessInfo.processInfo.environment["JOURNAL_STREAM"] != nil
+  private let isJournal = JournalStream.isFile(
+    STDERR_FILENO, named: ProcessInfo.processInfo.environment["JOURNAL_STREAM"])
 
   init(file: LogFile? = nil) { self.file = file }
 
