@@ -1,4 +1,5 @@
 import Foundation
+import TransferProtocol
 
 /// How long things are kept that no app has asked for.
 package struct KeptAges: Sendable, Equatable {
@@ -8,9 +9,9 @@ package struct KeptAges: Sendable, Equatable {
   package var removedApp = 30
   /// Seconds that a folder with files of a damaged queue, or with files that no queue knows, is kept. The service has to have
   /// run on as many days, too: see `KeptDays`.
-  package var remains: TimeInterval = 30 * 86_400
+  package var remains: TimeInterval = TimeInterval(RemainsLimits.days) * 86_400
   /// Bytes of all such folders together. The oldest go first; those of the last day stay.
-  package var remainsBytes: Int64 = 8 << 30
+  package var remainsBytes: Int64 = Int64(RemainsLimits.gibibytes) << 30
 
   package init() {}
 }

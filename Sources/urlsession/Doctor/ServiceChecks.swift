@@ -316,18 +316,16 @@ enum ServiceChecks {
     return Finding(
       "setAside", .warn, "files that the queue did not know, or a damaged queue, are in \(folders)",
       advice:
-        "take what you need: the service removes each folder \(daysOfRemains) days after the date in its name\(oldest ?? ""); "
-        + "sooner, the oldest first, while all of them have more than 8 GiB, but none on its first day")
+        "take what you need: the service removes each folder \(RemainsLimits.days) days after the date in its "
+        + "name\(oldest ?? ""); sooner, the oldest first, while all of them have more than \(RemainsLimits.gibibytes) GiB, "
+        + "but none on its first day")
   }
-
-  /// Decision 142.
-  private static let daysOfRemains = 30
 
   /// When the first folder is removed; nil where none has a date in its name.
   private static func firstRemoval(_ folders: [String]) -> Date? {
     folders.compactMap { name in
       name.firstIndex(of: "Z").flatMap { try? Date(String(name[...$0]), strategy: .iso8601) }
-    }.min()?.addingTimeInterval(TimeInterval(daysOfRemains) * 86_400)
+    }.min()?.addingTimeInterval(TimeInterval(RemainsLimits.days) * 86_400)
   }
 
   private static var user: String { NSUserName() }

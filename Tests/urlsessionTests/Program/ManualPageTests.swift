@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TransferProtocol
 
 @testable import urlsession
 
@@ -75,6 +76,14 @@ import Testing
     let positive = name.hasPrefix("no-") ? String(name.dropFirst(3)) : name
     return words.contains("-\(name)") && name.count == 1 || words.contains("--\(name)")
       || synopsis.contains("--[no-]\(positive)")
+  }
+
+  @Test func thePageSaysWhenThingsThatWereSetAsideAreRemoved() throws {
+    let page = try String(contentsOfFile: "\(Self.pages)/urlsessiond.8", encoding: .utf8)
+    let paragraph = try #require(page.components(separatedBy: "\n.It ").first { $0.contains("set-aside") })
+    let text = paragraph.split { $0 == " " || $0 == "\n" }.joined(separator: " ")
+    #expect(text.contains("removes each folder \(RemainsLimits.days) days after the date in its name"))
+    #expect(text.contains("while all of them have more than \(RemainsLimits.gibibytes) GiB"))
   }
 
   @Test(arguments: [("urlsession", "urlsession.1"), ("urlsessiond", "urlsessiond.8")])
