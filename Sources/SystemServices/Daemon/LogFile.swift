@@ -14,6 +14,9 @@ package final class LogFile: Sendable {
   /// The size is looked at once in so many bytes.
   private static let checkInterval = 64 << 10
 
+  /// The path of the copy of a log that was full.
+  package static func olderPath(of path: String) -> String { path + ".1" }
+
   /// - Parameter descriptor: of the file, open for appending.
   package init(path: String, descriptor: Int32, maximumSize: Int64 = 4 << 20) {
     self.path = path
@@ -44,6 +47,8 @@ package final class LogFile: Sendable {
   }
 
   private func replaceCopy(_ content: Data) throws {
-    try LinuxFileSystem().replace(path + ".1") { file in try content.withUnsafeBytes { try file.write($0, at: 0) } }
+    try LinuxFileSystem().replace(LogFile.olderPath(of: path)) { file in
+      try content.withUnsafeBytes { try file.write($0, at: 0) }
+    }
   }
 }

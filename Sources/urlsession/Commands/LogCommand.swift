@@ -7,8 +7,8 @@ struct LogCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "log", abstract: "Print the log of the transfer service, or what it says of one transfer.",
     discussion: """
-      The log is in the journal where systemd started the service, and otherwise in a file of its state folder. Does not \
-      start the service.
+      The log is in the journal where systemd started the service, and otherwise in a file of its state folder, whose \
+      older part is in a second file. Does not start the service.
       """)
 
   @Argument(help: ArgumentHelp("The number of a transfer; only lines about it are printed.", valueName: "id"))
@@ -43,9 +43,7 @@ struct LogCommand: AsyncParsableCommand {
     do { reader = try LogReader(path) } catch {
       throw CommandFailure(.transferFailed, "\(path) can't be read: \(error.localizedDescription)", advice: "check it")
     }
-    var found = try reader.lines().filter(isWanted)
-    if lines > 0 { found = Array(found.suffix(lines)) }
-    for line in found { StandardOutput.print(line) }
+    for line in try reader.latest(lines > 0 ? lines : nil, where: isWanted) { StandardOutput.print(line) }
     while follow {
       // Another process writes it; this is how long a line may be late.
       try await Task.sleep(for: .milliseconds(250))

@@ -1,5 +1,6 @@
 import Foundation
 import LoopbackServer
+import SystemServices
 import Testing
 
 @testable import urlsession
@@ -29,6 +30,37 @@ import Testing
     try file.seek(toOffset: 0)
     try file.write(contentsOf: Data("new\n".utf8))
     #expect(try reader.lines() == ["new"], "the service empties a log that is full")
+  }
+
+  /// The service copies a log that is full and empties it.
+  @Test func thePartThatWasCopiedAwayIsReadToo() throws {
+    let folder = TemporaryFolder()
+    let path = folder.path + "/log"
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    try #require(descriptor >= 0)
+    defer { close(descriptor) }
+    let log = LogFile(path: path, descriptor: descriptor, maximumSize: 100_000)
+    let written = (0..<200).map { "\($0) " + String(repeating: "x", count: 1_000) }
+    for line in written { log.write(Array((line + "\n").utf8)) }
+    try #require(FileManager.default.fileExists(atPath: LogFile.olderPath(of: path)), "it was full")
+    var reader = try LogReader(path)
+    let current = try reader.lines()
+    #expect(current.count < written.count)
+    #expect(try reader.latest(nil) { _ in true } == written)
+    #expect(try reader.latest(3) { _ in true } == Array(written.suffix(3)))
+    #expect(try reader.latest(current.count + 1) { _ in true } == Array(written.suffix(current.count + 1)))
+    #expect(try reader.latest(5) { $0.hasPrefix("1 ") } == [written[1]])
+    log.write(Array("new\n".utf8))
+    #expect(try reader.lines() == ["new"], "what is followed goes on behind them")
+  }
+
+  @Test func aLogThatWasNeverFullHasOnePart() throws {
+    let folder = TemporaryFolder()
+    let path = folder.path + "/log"
+    try Data("one\ntwo\n".utf8).write(to: URL(fileURLWithPath: path))
+    var reader = try LogReader(path)
+    #expect(try reader.latest(nil) { _ in true } == ["one", "two"])
+    #expect(try reader.latest(1) { _ in true } == ["two"])
   }
 
   @Test(
