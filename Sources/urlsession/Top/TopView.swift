@@ -114,31 +114,21 @@ final class TopView: Sendable {
   }
 
   private func followConnection(_ feed: AsyncStream<Event>.Continuation) async throws {
-    let (ends, end) = AsyncStream.makeStream(of: Void.self)
-    let opened: ServiceConnection
+    var opened: ServiceConnection?
+    defer { opened?.close() }
+    let watched: WatchedTransfers
     do {
-      opened = try await ServiceConnection.open(
-        startsService: false,
-        onPush: { push in if case .transferChanged(let status) = push { feed.yield(.status(status)) } },
-        onClose: { end.finish() })
+      watched = try await WatchedTransfers(includesFinished: false) { service in
+        opened = service
+        connection.withLock { $0 = service }
+      }
     } catch let error as ServiceUnavailable where error.isNotRunning {
       feed.yield(.absent("The transfer service does not run: there is nothing to do, or it waits for an app."))
       return
     }
-    defer { opened.close() }
-    connection.withLock { $0 = opened }
-    feed.yield(.transfers(try await watch(opened)))
-    for await _ in ends {}
+    feed.yield(.transfers(watched.transfers))
+    for await status in watched.changes { feed.yield(.status(status)) }
     feed.yield(.absent("The transfer service has ended; waiting for the next one…"))
-  }
-
-  private func watch(_ service: ServiceConnection) async throws -> [TransferStatus] {
-    do { _ = try await service.request(.watch(Watch(ofEveryApp: true))) } catch let refusal as Refusal
-      where refusal.reason == .notPermitted
-    {
-      _ = try await service.request(.watch(Watch()))
-    }
-    return try await service.allTransfers(includesFinished: false)
   }
 
   private func perform(_ action: TopModel.Action, _ feed: AsyncStream<Event>.Continuation) {

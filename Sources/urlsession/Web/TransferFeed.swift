@@ -23,8 +23,6 @@ final class TransferFeed: Sendable {
   private static let maximumReaders = 16
   /// Updates that wait for a reader.
   private static let readerPatience = 1000
-  /// Changes of the service that wait to be told. When there are more, everything is asked for anew.
-  private static let changesPatience = 10_000
   /// The service is another process, and there is no other way to hear that it runs.
   private static let interval = Duration.milliseconds(500)
 
@@ -44,28 +42,16 @@ final class TransferFeed: Sendable {
     }
   }
 
-  /// Until the connection ends; returns at once when no service runs.
+  /// Until the connection ends; throws at once when no service runs.
   private func followConnection() async throws {
-    let (changes, feed) = AsyncStream.makeStream(
-      of: TransferStatus.self, bufferingPolicy: .bufferingOldest(TransferFeed.changesPatience))
-    let connection: ServiceConnection
-    do {
-      connection = try await ServiceConnection.open(
-        startsService: false,
-        onPush: { push in
-          if case .transferChanged(let status) = push, case .dropped = feed.yield(status) { feed.finish() }
-        },
-        onClose: { feed.finish() })
-    } catch let error as ServiceUnavailable where error.isNotRunning { return }
-    defer { connection.close() }
-    do { _ = try await connection.request(.watch(Watch(ofEveryApp: true))) } catch let refusal as Refusal
-      where refusal.reason == .notPermitted
-    { _ = try await connection.request(.watch(Watch())) }
-    let statuses = try await connection.allTransfers()
+    var opened: ServiceConnection?
+    defer { opened?.close() }
+    let watched = try await WatchedTransfers(includesFinished: true) { opened = $0 }
+    guard let connection = opened else { return }
     let limits = try await connection.serviceLimits()
     state.withLock { $0.connection = connection }
-    replaceAll(statuses, limits: limits)
-    for await status in changes { apply(status) }
+    replaceAll(watched.transfers, limits: limits)
+    for await status in watched.changes { apply(status) }
   }
 
   // MARK: Changes
