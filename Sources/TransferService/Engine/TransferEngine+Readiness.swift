@@ -40,7 +40,7 @@ extension TransferEngine {
         return .noSpace(needed: needed, available: available)
       }
       if needed == 0, !hasProvenRoom() { return .noSpace(needed: 0, available: 0) }
-      if let over = try overQuota(id) { return .overQuota(used: over.used, limit: over.limit) }
+      if let shortage = try overQuota(id) { return .overQuota(shortage) }
       if awaitsKey(stored) { return .unreadable("The keychain is being read.", pause: settings.storagePatience) }
       let opened: StoredTransfer
       switch restoreFields(of: session.id) ?? self.opened(stored) {

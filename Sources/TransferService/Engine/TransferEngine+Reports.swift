@@ -22,6 +22,7 @@ extension TransferEngine {
       push(.responseReceived(ResponseReceived(session: name, taskIdentifier: task, response: shown)), to: session)
     case .resumed(let offset, let total):
       transfers.update(id) { ($0.received, $0.expectedTotal) = (offset, total) }
+      stopIfOverQuota(id)
       let resumed = ResumedAtOffset(session: name, taskIdentifier: task, offset: offset, expectedTotal: total)
       push(.resumedAtOffset(resumed), to: session)
     case .progressed(let received, let total, let kept):
@@ -32,6 +33,7 @@ extension TransferEngine {
         ($0.received, $0.expectedTotal) = (received, total)
         $0.rate?.add(new, at: clock.now)
       }
+      countArrived(id, before: transfer)
       apply(.progressed(kept), to: id)
       if transfer.machine.countedBytes != transfers[id]?.machine.countedBytes { acquit(id) }
       watchThroughput(of: id)

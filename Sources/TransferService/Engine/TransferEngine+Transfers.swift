@@ -47,7 +47,9 @@ extension TransferEngine {
       setTimer(.end(id), in: settings.storagePatience) { $0.apply(.storageTimerFired, to: id) }
     case .cancelStorageTimer: timers.cancel(.end(id))
     case .announceState: tellWatchers(of: id)
-    case .removeFiles: removeFiles(.undelivered(id))
+    case .removeFiles:
+      countGivenUpPart(of: id)
+      removeFiles(.undelivered(id))
     case .retire: retire(id)
     }
   }
@@ -100,6 +102,7 @@ extension TransferEngine {
       $0.delayedRequest = .settled
     }
     discretionaryRunBegan(id)
+    countRun(id, received: job.committedOffset)
     runs[id] = runner.start(
       job, report: { report in self.enter { $0.reported(report, by: id) } },
       ended: { outcome in self.enter { $0.runEnded(outcome, id) } })
@@ -114,6 +117,7 @@ extension TransferEngine {
     log.info("transfer \(id) stopped running: \(outcome.summary)")
     if case .storageUnavailable(let sentence, _, _) = outcome { storageFailed(sentence) }
     if !outcome.wasStopped { acquit(id) }
+    countEndOfRun(id, received: outcome.received)
     apply(.runEnded(outcome, jitter: .random(in: 0...1)), to: id)
     unmarkWhenNoted(id)
     // The app has come back since it was missed.

@@ -50,7 +50,7 @@ extension TransferEngine {
       try create(request, session: id, uploads: uploads, message, from: client)
       needless = []
       let copied: Int64 = uploads.values.reduce(0) { $1.copyName == nil ? $0 : $0.saturatingAdd(max(0, $1.size)) }
-      usage[app]?.addDiskBytes(copied)
+      diskUse.addCopies(copied, of: app)
     } catch { refuse(message, from: client, because: error) }
   }
 

@@ -79,6 +79,7 @@ package final class TransferEngine: @unchecked Sendable {
   var owesShortHistory = false
   var storage = StorageWatch()
   var usage: [AppID: AppUsage] = [:]
+  var diskUse = DiskUse()
   /// Files for apps that have not been told of them.
   var preparedFiles: [TransferID: PreparedFile] = [:]
   /// Files that could not be removed yet.

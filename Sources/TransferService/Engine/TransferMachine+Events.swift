@@ -65,8 +65,8 @@ extension TransferMachine {
     case unknown
     /// The disk has no room for it still.
     case noSpace(needed: Int64, available: Int64)
-    /// The app has as many bytes on the disk as it may.
-    case overQuota(used: Int64, limit: Int64)
+    /// The app has as many bytes on the disk as it may, with those that its running transfers expect.
+    case overQuota(DiskUse.Shortage)
     /// The queue could not be read; it is read again after `pause` seconds.
     case unreadable(String, pause: TimeInterval)
   }

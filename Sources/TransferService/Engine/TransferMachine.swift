@@ -254,8 +254,7 @@ struct TransferMachine: Sendable, Equatable {
     case .held(let delay): return wait(delay, at: moment) + [.announceState]
     case .unknown: return endWithoutEvents()
     case .noSpace(let needed, let available): return waitForSpace(needed: needed, available: available, at: moment)
-    case .overQuota(let used, let limit):
-      return wait(forRoom: .quota(used: used, limit: limit), at: moment)
+    case .overQuota(let shortage): return wait(forRoom: shortage.reason, at: moment)
     case .unreadable(let reason, let pause):
       // Not noted as a failed try: nothing was asked of the server.
       let reason = WaitingReason.retry(because: reason, failures: max(1, failures))

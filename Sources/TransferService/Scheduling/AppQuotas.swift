@@ -10,17 +10,12 @@ package struct AppQuotas: Sendable, Equatable {
   package init() {}
 }
 
-/// The usage of one app, as it was counted last.
+/// The bytes of one app in the queue, as they were counted last.
 struct AppUsage: Sendable, Equatable {
   private var queueBytes: Int64?
   private var queueCounted: BootInstant?
   /// Bytes of all descriptions that were added.
   private var addedQueueBytes: Int64 = 0
-  private var diskBytes: Int64?
-  private var counted: BootInstant?
-
-  /// Seconds that a count of bytes on the disk is good for.
-  private static let age: Double = 5
 
   /// Seconds that a count of bytes in the queue is good for. Heads of responses and ends are added without being counted.
   private static let queueAge: Double = 30
@@ -45,15 +40,4 @@ struct AppUsage: Sendable, Equatable {
     guard let queueBytes, let queueCounted, now - queueCounted < AppUsage.queueAge else { return nil }
     return queueBytes
   }
-
-  /// - Parameter count: Counts all of them.
-  mutating func diskBytes(at now: BootInstant, counting count: () throws -> Int64) rethrows -> Int64 {
-    if let diskBytes, let counted, now - counted < AppUsage.age { return diskBytes }
-    let result = try count()
-    (diskBytes, counted) = (result, now)
-    return result
-  }
-
-  /// Files were copied since they were counted.
-  mutating func addDiskBytes(_ count: Int64) { diskBytes = diskBytes?.saturatingAdd(count) }
 }

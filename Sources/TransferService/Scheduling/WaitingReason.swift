@@ -17,7 +17,8 @@ package enum WaitingReason: Sendable, Equatable {
   case serverBusy(status: Int, keepsBytes: Bool = false)
   case noSpace(needed: Int64, available: Int64)
   /// The app has as many bytes on the disk as it may.
-  case quota(used: Int64, limit: Int64)
+  /// - Parameter promised: Bytes that its running transfers expect still.
+  case quota(used: Int64, promised: Int64 = 0, limit: Int64)
   /// The service's own folders or its queue can't be used.
   case storageUnavailable(because: String)
   /// A server's question waits for the app.
@@ -85,8 +86,11 @@ package enum WaitingReason: Sendable, Equatable {
     case .noSpace(let needed, let available):
       needed > 0
         ? "The disk has no room: \(needed) bytes are needed, \(available) are free." : "The disk has no room."
-    case .quota(let used, let limit):
+    case .quota(let used, 0, let limit):
       "The app has \(used) bytes of downloads on the disk that it has not taken, and its quota is \(limit)."
+    case .quota(let used, let promised, let limit):
+      "The app has \(used) bytes of downloads on the disk that it has not taken, its running transfers expect \(promised) more, "
+        + "and its quota is \(limit)."
     case .needsCredential(let sentence), .storageUnavailable(let sentence): sentence
     case .hostBusy(let host, let limit): "\(limit) transfers from \(host) are running already, the most at a time."
     case .sessionBusy(let limit): "The session allows \(limit) connections to a host, and they are in use."

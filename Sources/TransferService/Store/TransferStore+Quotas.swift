@@ -66,7 +66,9 @@ extension TransferStore {
   }
 
   /// Bytes of an app's parts, and of its files that it has not taken.
-  func fileBytes(of app: AppID) throws -> Int64 {
+  ///
+  /// - Parameter running: Transfers that are left out.
+  func fileBytes(of app: AppID, without running: [TransferID] = []) throws -> Int64 {
     try database.read {
       try Int64.fetchOne(
         $0,
@@ -74,6 +76,7 @@ extension TransferStore {
           SELECT SUM(committedOffset) FROM transfers JOIN sessions ON sessions.id = transfers.session
           WHERE sessions.app = ? AND acknowledged = 0 AND (state <> 'completed' OR EXISTS (
             SELECT 1 FROM events WHERE events.transfer = transfers.id AND kind = 'finishedDownloading'))
+            AND transfers.id NOT IN (\(running.map(String.init).joined(separator: ",")))
           """,
         arguments: [app]) ?? 0
     }

@@ -126,14 +126,71 @@ import TransferProtocol
       // The response of the second GET says the length, and the rest does not come.
       resource.update { $0.cuts = [.after(3_000), .after(1_000, .stall)] }
       let id = try await client.create([.download(url, task: 2)])[0]
-      let waiting = try await client.next { push -> WaitingStatus? in
-        guard case .transferChanged(let status) = push, status.transfer == id else { return nil }
-        return status.waiting?.code == "quota" ? status.waiting : nil
-      }
-      #expect(waiting.sentence.contains("3000") && waiting.sentence.contains("4000"))
+      let waiting = try await nextQuota(of: id, client)
+      // It may have received some bytes before it was stopped.
+      #expect(waiting.sentence.contains("bytes of downloads") && waiting.sentence.contains("its quota is 4000"))
       try await client.acknowledge(events)
       await fixture.advance(by: 31)
       #expect(try await client.nextEvent().download?.byteCount == 3_000)
+    }
+  }
+
+  private func nextQuota(of id: TransferID, _ client: FakeClient) async throws -> WaitingStatus {
+    try await client.next { push -> WaitingStatus? in
+      guard case .transferChanged(let status) = push, status.transfer == id else { return nil }
+      return status.waiting?.code == "quota" ? status.waiting : nil
+    }
+  }
+
+  /// Two files of 3,000 bytes, each smaller than the quota of 4,000.
+  @Test func transfersThatRunTogetherShareTheQuota() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner, { $0.quotas.diskBytes = 4_000 }) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      try await client.watch()
+      let ids = try await client.create([.download("http://h/1"), .download("http://h/2", task: 2)])
+      await fixture.settle()
+      #expect(runner.running == ids)
+      let response = ResponseSummary(url: "http://h/", status: 200, expectedContentLength: 3_000)
+      for id in ids { runner.report(.responded(response), by: id) }
+      let waiting = try await nextQuota(of: ids[1], client)
+      #expect(waiting.sentence.contains("expect 3000 more") && waiting.sentence.contains("its quota is 4000"))
+      #expect(runner.running == [ids[0]])
+      // What the first one has received is promised no more, and nothing is counted twice.
+      runner.report(.progressed(received: 2_000, expectedTotal: 3_000, kept: KeptBytes(2_000, of: 2_000)), by: ids[0])
+      await fixture.advance(by: 31)
+      #expect(runner.running == [ids[0]])
+      // Its place is free when it fails.
+      let failure = TransferFailure.cancelled("http://h/1")
+      runner.end(ids[0], .failed(failure, nil, received: 2_000))
+      await fixture.advance(by: 31)
+      #expect(runner.running == [ids[1]])
+    }
+  }
+
+  @Test func aBodyOfUnknownLengthStopsAtTheQuota() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner, { $0.quotas.diskBytes = 4_000 }) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      try await client.watch()
+      let id = try await client.create([.download("http://h/")])[0]
+      await fixture.settle()
+      runner.holdStops()
+      runner.report(.responded(ResponseSummary(url: "http://h/", status: 200)), by: id)
+      func receive(_ count: Int64) async {
+        runner.report(.progressed(received: count, expectedTotal: -1, kept: KeptBytes(count, of: count)), by: id)
+        await fixture.settle()
+      }
+      await receive(4_000)
+      #expect(runner.stopping == [])
+      await receive(4_001)
+      #expect(runner.stopping == [id])
+      runner.end(id, .stopped(received: 4_001))
+      let waiting = try await nextQuota(of: id, client)
+      #expect(waiting.sentence.contains("The app has 4001 bytes") && waiting.sentence.contains("its quota is 4000"))
+      #expect(runner.running == [])
     }
   }
 

@@ -9,7 +9,7 @@ import TransferService
     .hostBusy(host: "a", limit: 6), .sessionBusy(limit: 1), .serviceBusy(limit: 24), .turn, .storage,
     .storageUnavailable(because: "It is gone."), .serverBusy(status: 503), .needsCredential(because: "It waits."),
     .slow(limit: 4), .gaveWay, .trial, .held, .setAside(crashes: 3),
-    .quota(used: 5, limit: 4),
+    .quota(used: 5, limit: 4), .quota(used: 1, promised: 3, limit: 4),
     .conditionsUnknown, .poorThroughput,
   ])
   func everyReasonHasASentence(reason: WaitingReason) {
