@@ -19,8 +19,9 @@ package enum UploadContinuation: Sendable, Equatable {
         return .impossible("The server takes \(maximum) bytes at most.")
       }
       return .append(from: offset)
-    // 423: another request is still being worked on. The rest is what passes (RFC 9110 §15.6).
-    case 408, 423, 429, 500, 502, 503, 504: return .later
+    // 423: another request is still being worked on. The rest is what passes (RFC 9110 §15.5.9, RFC 6585 §4,
+    // RFC 9110 §15.6).
+    case 408, 423, 429, 500...599: return .later
     default: return .impossible("The server does not know the upload any more (status \(status)).")
     }
   }

@@ -86,7 +86,7 @@ package enum DownloadOutcome: Sendable {
   case failed(TransferFailure, ResponseSummary?, received: Int64)
   /// It is worth another try, which can go on with what is kept.
   case retry(TransferFailure, kept: KeptBytes, received: Int64)
-  /// The server can't send the rest now.
+  /// The server can't send the rest of a download, or take that of an upload, now.
   case refused(PassingRefusal, kept: KeptBytes, received: Int64)
   /// The app has to answer a question first.
   case needsApp(String, received: Int64)

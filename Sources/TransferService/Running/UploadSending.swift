@@ -90,7 +90,8 @@ final class UploadSending: @unchecked Sendable {
   private func run(
     _ request: URLRequest, from source: UploadSource, to place: UploadPlace
   ) async throws -> LoadedResponse {
-    let upload = ResumableUpload(request, from: source, to: place, for: self, in: context)
+    let upload = ResumableUpload(
+      request, from: source, to: place, busyServer: job.isLastTry ? .answers : .endsTheTry, for: self, in: context)
     self.upload = upload
     return try await upload.run()
   }
@@ -198,10 +199,10 @@ final class UploadSending: @unchecked Sendable {
     case .stopped: if !mayHaveArrived { stored.isEnding = nil }
     case .finished, .failed: break
     // It was judged that the request may be made again. A server that loses the place may have had the whole.
-    case .retry, .storageUnavailable, .noSpace:
+    case .retry, .refused, .storageUnavailable, .noSpace:
       if !mayHaveArrivedBefore, stored.place == nil || !mayHaveArrived { stored.isEnding = nil }
     // The server has not acted on it.
-    case .refused, .needsApp: if !mayHaveArrivedBefore { stored.isEnding = nil }
+    case .needsApp: if !mayHaveArrivedBefore { stored.isEnding = nil }
     }
     (upload, source, original) = (nil, nil, nil)
     delayedReport?.cancel()

@@ -8,7 +8,7 @@ import HTTPSemantics
 ///    it keeps the upload; any other ignores it.
 /// 2. After a cut, or an answer that says that the server has not got everything, the upload asks there with HEAD how
 ///    much has arrived, and sends the rest with PATCH, in parts when the server wants that. It gives up when three tries
-///    in a row bring nothing.
+///    in a row bring nothing. A server that is busy meanwhile is waited for as `BusyServerPolicy` says.
 /// 3. An upload that failed leaves in `place` what another one needs to do 2.
 package final class ResumableUpload<Client: UploadClient> {
   package let source: UploadSource
@@ -17,6 +17,7 @@ package final class ResumableUpload<Client: UploadClient> {
   }
 
   private let request: URLRequest
+  private let busyServer: BusyServerPolicy
   private let client: Client
   private let context: LoadContext
   /// The offset in the whole at which the body of the present request begins.
@@ -33,11 +34,13 @@ package final class ResumableUpload<Client: UploadClient> {
   ///   - request: the app's, without what resuming adds.
   ///   - place: where an earlier try got to; for a new upload, the version to offer.
   package init(
-    _ request: URLRequest, from source: UploadSource, to place: UploadPlace, for client: Client, in context: LoadContext
+    _ request: URLRequest, from source: UploadSource, to place: UploadPlace, busyServer: BusyServerPolicy = .asksAgain,
+    for client: Client, in context: LoadContext
   ) {
     self.request = request
     self.source = source
     self.place = place
+    self.busyServer = busyServer
     self.client = client
     self.context = context
   }
@@ -107,6 +110,7 @@ package final class ResumableUpload<Client: UploadClient> {
   /// - Parameter cause: what interrupted the upload; nil when that was an earlier try's, or no failure.
   private func resume(after cause: (any Error)?) async throws -> LoadedResponse {
     var cause = cause
+    var refusal: PassingRefusal?
     var failures = 0
     var rounds = 0
     // A server that says less and then more again has not taken more.
@@ -119,16 +123,27 @@ package final class ResumableUpload<Client: UploadClient> {
       rounds += 1
       do {
         if let loaded = try await askAndSend() { return loaded }
+        refusal = nil
       } catch let impossible as Impossible {
         place.resource = nil
         throw cause ?? failure(impossible.sentence)
+      } catch let busy as PassingRefusal {
+        // A request that is still being worked on ends soon.
+        if busyServer == .endsTheTry, busy.status != 423 { throw busy }
+        refusal = busy
       } catch {
+        refusal = nil
         // Without a stream for the rest, the upload ends as it was cut.
         if lacksStream, let cause { throw cause }
         cause = error
       }
       failures = place.acknowledged > furthest ? 0 : failures + 1
       furthest = max(furthest, place.acknowledged)
+    }
+    if let refusal {
+      if busyServer == .endsTheTry { throw refusal }
+      throw ErrorMapping.make(
+        .badServerResponse, because: "The server answered \(refusal.status) each time when the upload was to go on.")
     }
     throw cause ?? failure("The server can't tell how much of it has arrived.")
   }
@@ -156,7 +171,7 @@ package final class ResumableUpload<Client: UploadClient> {
     let loaded = try await load(LoadRequest(asking))
     let (status, answer) = try await finish(loaded)
     switch UploadContinuation.decide(status: status, answer: answer, length: source.length) {
-    case .later: return nil
+    case .later: throw self.refusal(loaded) ?? PassingRefusal(status: status)
     case .impossible(let sentence): throw Impossible(sentence: sentence)
     case .complete:
       return LoadedResponse(
@@ -204,10 +219,19 @@ package final class ResumableUpload<Client: UploadClient> {
         (200..<300, nil) where answer.isComplete == false:
         _ = try await finish(loaded)
         return nil
-      default: return loaded
+      default:
+        // An answer that says that the server has everything is that of the upload, as is any other failure.
+        guard busyServer != .answers, answer.isComplete != true, let refusal = refusal(loaded) else { return loaded }
+        loaded.body.discard()
+        throw refusal
       }
     }
     return nil
+  }
+
+  private func refusal(_ loaded: LoadedResponse) -> PassingRefusal? {
+    guard let head = loaded.head else { return nil }
+    return PassingRefusal(status: head.status, fields: head.fields, now: Int64(Date().timeIntervalSince1970))
   }
 
   /// An answer whose body completes the server's proof of knowing the password counts only once that is judged.

@@ -14,7 +14,7 @@ import Testing
       (204, ["Upload-Offset": "1", "upload-offset": "2"], .impossible("The server does not say how much it has.")),
       (204, ["Upload-Offset": "1", "Upload-Limit": "max-size=9"], .impossible("The server takes 9 bytes at most.")),
       (404, ["Upload-Offset": "1"], .impossible("The server does not know the upload any more (status 404).")),
-      (503, [:], .later), (423, [:], .later),
+      (503, [:], .later), (423, [:], .later), (408, [:], .later), (429, [:], .later), (507, [:], .later),
     ] as [(Int, KeyValuePairs<String, String>, UploadContinuation)])
   func continuationFollowsFromTheAnswer(
     status: Int, fields: KeyValuePairs<String, String>, expected: UploadContinuation

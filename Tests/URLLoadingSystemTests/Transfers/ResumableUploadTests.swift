@@ -102,11 +102,40 @@ import Testing
       testDescription: "a server that takes nothing more",
       script: {
         UploadScript(
-          post: [.cutOffered(10)], head: [10, 10, 10].map { UploadScript.has($0) },
-          patch: [Reply([.reset]), Reply([.reset]), Reply([.reset])])
+          post: [.cutOffered(10)], head: [10, 10, 10, 10].map { UploadScript.has($0) },
+          patch: [Reply([.reset]), Reply([.reset]), Reply([.reset]), Reply([.reset])])
       },
       end: .failed(.networkConnectionLost, canResume: true),
-      parts: { _ in [10..<size, 10..<size, 10..<size] }),
+      parts: { _ in [10..<size, 10..<size, 10..<size, 10..<size] }),
+    Row(
+      testDescription: "a server that is too busy for the rest",
+      script: {
+        UploadScript(
+          post: [.cutOffered(1000)], head: [UploadScript.has(1000), UploadScript.has(1000)],
+          patch: [UploadScript.take(503), UploadScript.take()])
+      },
+      end: .answered(200), parts: { _ in [1000..<size, 1000..<size] }),
+    Row(
+      testDescription: "a server that stays too busy to tell",
+      script: { UploadScript(post: [.cutOffered(10)], head: [.status(503), .status(503), .status(429)]) },
+      end: .failed(.badServerResponse, canResume: true)),
+    Row(
+      testDescription: "a server that stays too busy for the rest",
+      script: {
+        UploadScript(
+          post: [.cutOffered(10)], head: [10, 10, 10, 10].map { UploadScript.has($0) },
+          patch: [UploadScript.take(503), UploadScript.take(429), UploadScript.take(500), UploadScript.take(503)])
+      },
+      end: .failed(.badServerResponse, canResume: true),
+      parts: { _ in [10..<size, 10..<size, 10..<size, 10..<size] }),
+    Row(
+      testDescription: "a failure of the whole",
+      script: {
+        UploadScript(
+          post: [.cutOffered(10)], head: [UploadScript.has(10)],
+          patch: [UploadScript.take(500, fields: [("Upload-Complete", "?1")])])
+      },
+      end: .answered(500), parts: { _ in [10..<size] }),
     Row(
       testDescription: "a server that offers nothing",
       script: { UploadScript(post: [Reply([.readRequestBody(upTo: 10), .reset])]) },
@@ -126,6 +155,7 @@ import Testing
         switch end {
         case .answered(let status, _): #expect(row.end == .answered(status))
         case .failed(let code): #expect(row.end == .failed(code, canResume: place.resource != nil))
+        case .refused(let refusal): Issue.record("\(refusal)")
         }
         let patches = server.heads.filter { $0.method == "PATCH" }
         let parts = row.parts(kind)
@@ -148,13 +178,17 @@ import Testing
   @Test(arguments: Source.allCases) func aLaterTryResumesFromThePlace(_ kind: Source) async throws {
     let script = UploadScript(
       post: [.cutOffered(1000)], head: [UploadScript.has(1000), UploadScript.has(2000)],
-      patch: [.status(500), UploadScript.take(text: "ok")])
+      patch: [UploadScript.take(503, fields: [("Retry-After", "120")]), UploadScript.take(text: "ok")])
     try await withSource(kind) { source, transport in
       try await script.run { server in
         let content = kind == .stream ? UploadScript.body : nil
         let first = UploadTry(streaming: content)
-        _ = try await first.run(
-          UploadScript.request(server), from: source, to: UploadPlace(version: .preferred), over: transport)
+        let (broken, _) = try await first.run(
+          UploadScript.request(server), from: source, to: UploadPlace(version: .preferred), over: transport,
+          busyServer: .endsTheTry)
+        guard case .refused(PassingRefusal(status: 503, wait: 120)) = broken else {
+          return #expect(Bool(false), "\(broken)")
+        }
         let kept = try #require(first.places.all.last)
         #expect(kept.resource?.path == "/resume/1" && kept.acknowledged == 1000)
         let second = UploadTry(streaming: content)
@@ -163,6 +197,60 @@ import Testing
         #expect(server.heads.map(\.method) == ["POST", "HEAD", "PATCH", "HEAD", "PATCH"])
         let last = try #require(server.requests.last)
         #expect(last.value("Upload-Offset") == "2000" && last.body.count == UploadScript.size - 2000)
+        transport.shutDown()
+      }
+    }
+  }
+
+  /// The transfer service waits as long as the server says, and the server keeps what it has.
+  @Test(arguments: [408, 429, 500, 503, 507], ["HEAD", "PATCH"])
+  func aBusyServerEndsATryOfTheService(status: Int, method: String) async throws {
+    let busy = UploadScript.take(status, fields: [("Retry-After", "120")])
+    let script = UploadScript(
+      post: [.cutOffered(1000)],
+      head: [method == "HEAD" ? .status(status, fields: [("Retry-After", "120")]) : UploadScript.has(1000)],
+      patch: [busy])
+    try await withSource(.data) { source, transport in
+      try await script.run { server in
+        let (end, place) = try await UploadTry().run(
+          UploadScript.request(server), from: source, to: UploadPlace(version: .preferred), over: transport,
+          busyServer: .endsTheTry)
+        guard case .refused(let refusal) = end else { return #expect(Bool(false), "\(end)") }
+        #expect(refusal == PassingRefusal(status: status, wait: 120))
+        #expect(place.resource?.path == "/resume/1" && place.acknowledged == (method == "HEAD" ? 0 : 1000))
+        #expect(server.heads.map(\.method) == (method == "HEAD" ? ["POST", "HEAD"] : ["POST", "HEAD", "PATCH"]))
+        transport.shutDown()
+      }
+    }
+  }
+
+  /// The server may hold the former connection for open for a long time.
+  @Test func aRequestThatIsStillWorkedOnIsWaitedForShortly() async throws {
+    let script = UploadScript(post: [.cutOffered(1000)], head: [.status(423), .status(423), .status(423)])
+    try await withSource(.data) { source, transport in
+      try await script.run { server in
+        let (end, place) = try await UploadTry().run(
+          UploadScript.request(server), from: source, to: UploadPlace(version: .preferred), over: transport,
+          busyServer: .endsTheTry)
+        guard case .refused(PassingRefusal(status: 423)) = end else { return #expect(Bool(false), "\(end)") }
+        #expect(place.resource != nil && server.heads.map(\.method) == ["POST", "HEAD", "HEAD", "HEAD"])
+        transport.shutDown()
+      }
+    }
+  }
+
+  /// The last try that an app allows takes the server's answer.
+  @Test func theLastTryTakesTheAnswerOfABusyServer() async throws {
+    let script = UploadScript(
+      post: [.cutOffered(1000)], head: [.status(503), UploadScript.has(1000)],
+      patch: [UploadScript.take(503, text: "busy")])
+    try await withSource(.data) { source, transport in
+      try await script.run { server in
+        let (end, _) = try await UploadTry().run(
+          UploadScript.request(server), from: source, to: UploadPlace(version: .preferred), over: transport,
+          busyServer: .answers)
+        guard case .answered(503, "busy") = end else { return #expect(Bool(false), "\(end)") }
+        #expect(server.heads.map(\.method) == ["POST", "HEAD", "HEAD", "PATCH"])
         transport.shutDown()
       }
     }

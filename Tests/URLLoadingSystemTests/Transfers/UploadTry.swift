@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSemantics
 import HTTPTransport
 import LoopbackServer
 
@@ -9,6 +10,7 @@ final class UploadTry: UploadClient, LoadClient, @unchecked Sendable {
   enum End: Sendable {
     case answered(status: Int, body: String)
     case failed(URLError.Code)
+    case refused(PassingRefusal)
   }
 
   // Confined to the load's loop.
@@ -44,14 +46,16 @@ final class UploadTry: UploadClient, LoadClient, @unchecked Sendable {
 
   /// Runs the try to its end; returns how it ended and what a later try needs.
   func run(
-    _ request: URLRequest, from source: UploadSource, to place: UploadPlace, over transport: HTTPTransport
+    _ request: URLRequest, from source: UploadSource, to place: UploadPlace, over transport: HTTPTransport,
+    busyServer: BusyServerPolicy = .asksAgain
   ) async throws -> (end: End, place: UploadPlace) {
     let context = LoadContext(
       for: request.url, configuration: URLSessionConfiguration.loopback.loadConfiguration, transport: transport,
       client: self)
     let ends = Recorder<(End, UploadPlace)>()
     context.start { context in
-      let upload = ResumableUpload(request, from: source, to: place, for: self, in: context)
+      let upload = ResumableUpload(
+        request, from: source, to: place, busyServer: busyServer, for: self, in: context)
       self.upload = upload
       let end = await Self.end(of: upload)
       ends.record((end, upload.place))
@@ -67,6 +71,8 @@ final class UploadTry: UploadClient, LoadClient, @unchecked Sendable {
       var body = ""
       while let bytes = try await loaded.body.next() { body += String(buffer: bytes) }
       return .answered(status: loaded.head?.status ?? 0, body: body)
+    } catch let refusal as PassingRefusal {
+      return .refused(refusal)
     } catch { return .failed(ErrorMapping.urlError(error, url: nil).code) }
   }
 }

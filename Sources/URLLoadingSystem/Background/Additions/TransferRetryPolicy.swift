@@ -22,8 +22,8 @@ public struct TransferRetryPolicy: Sendable, Hashable {
 
   /// The HTTP statuses of answers that the task does not take: its request is made again, where it has a method that may be
   /// repeated (GET, HEAD, PUT, DELETE, OPTIONS). Default empty: an answer to the task's request is handed out whatever its
-  /// status. One to a request for the rest of a download, which only the service asks for, is not handed out in any case
-  /// where it is 408, 429 or 500 to 599.
+  /// status. One to a request for the rest of a download or by which an upload goes on, which only the service makes, is not
+  /// handed out in any case where it is 408, 429 or 500 to 599, but for that to the last try.
   public var statuses: Set<Int>
 
   /// A policy.
