@@ -89,6 +89,8 @@ extension TransferEngine {
     job.countedBytes = transfer.machine.countedBytes
     // The queue may be told of the last ones later.
     job.failures = transfer.machine.failures
+    job.doubtfulFailures = transfer.machine.doubtfulFailures
+    job.isAttended = session.machine.receiver != nil
     limit(id, as: start.stored.description)
     // RFC 9110 §9.2.2: a request that changes something is not repeated for the sake of others.
     scheduler.setRepeatable(HTTPMethod.isIdempotent(job.request.method.uppercased()), id)

@@ -36,6 +36,9 @@ struct TransferMachine: Sendable, Equatable {
   private(set) var resumeFile = ResumeFile.untried
   /// Failed tries in a row since the last progress.
   private(set) var failures: Int
+  /// How many tries in a row failed so that it may or may not pass (`RetryRule.isDoubtful`). Counted anew by each life of the
+  /// service.
+  private(set) var doubtfulFailures = 0
   /// How many bytes have counted as progress, the first ones of the file. It is never less again, so that bytes that were
   /// dropped and come once more do not count twice.
   private(set) var countedBytes: Int64
@@ -269,7 +272,7 @@ struct TransferMachine: Sendable, Equatable {
 
   private mutating func progressed(_ kept: KeptBytes) -> [Action] {
     guard isBusy, count(kept), failures > 0 else { return [] }
-    failures = 0
+    (failures, doubtfulFailures) = (0, 0)
     return [.forgetFailures]
   }
 
@@ -301,7 +304,9 @@ struct TransferMachine: Sendable, Equatable {
     case .failed(let failure, let response, _): return finish(.failure(failure, response))
     // Counted also where it is the storage: it may be the transfer's own file that can't be used, while the folders can.
     case .retry(_, let kept, _), .refused(_, let kept, _), .storageUnavailable(_, let kept, _):
-      failures = count(kept) ? 1 : failures + 1
+      if count(kept) { (failures, doubtfulFailures) = (0, 0) }
+      failures += 1
+      doubtfulFailures = outcome.isDoubtful ? doubtfulFailures + 1 : 0
     case .needsApp, .noSpace, .stopped: break
     }
     guard continuation == .wait else { return proceed(continuation, at: moment) }

@@ -21,6 +21,10 @@ package struct DownloadJob: Sendable {
   package var remainingTime: TimeInterval
   /// Failures in a row before this try.
   package var failures: Int
+  /// Those of them, the last ones, that may or may not pass (`RetryRule.isDoubtful`).
+  package var doubtfulFailures = 0
+  /// Whether a process of the app waits for the end.
+  package var isAttended = true
   /// How many bytes have counted as progress before this try.
   package var countedBytes: Int64
   /// How many bytes the disk had no room for at the try before; nil when it had.
@@ -96,6 +100,14 @@ package enum DownloadOutcome: Sendable {
   case noSpace(needed: Int64, available: Int64)
   /// It was told to stop; what has arrived is on the disk and committed.
   case stopped(received: Int64)
+}
+
+extension DownloadOutcome {
+  /// Whether it failed so that it may or may not pass.
+  var isDoubtful: Bool {
+    guard case .retry(let failure, _, _) = self, failure.domain == NSURLErrorDomain else { return false }
+    return URLError.Code(rawValue: failure.code).map { RetryRule.isDoubtful($0) } ?? false
+  }
 }
 
 /// The events on the way.

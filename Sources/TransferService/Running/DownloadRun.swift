@@ -165,9 +165,12 @@ final class DownloadRun: @unchecked Sendable {
     if !(error is URLError), !(error is TransportError) {
       return .retry(failure, kept: kept, received: received)
     }
-    let failures = kept.areProgress(beyond: job.countedBytes) ? 1 : job.failures + 1
+    let isProgress = kept.areProgress(beyond: job.countedBytes)
+    let failures = isProgress ? 1 : job.failures + 1
+    let counted = RetryRule.isDoubtful(mapped.code) && !isProgress ? job.doubtfulFailures + 1 : failures
     let mayRepeat = sending?.mayRepeat ?? HTTPMethod.isIdempotent(job.request.method.uppercased())
-    let verdict = RetryRule.verdict(on: mapped.code, mayRepeat: mayRepeat, failures: failures)
+    let verdict = RetryRule.verdict(
+      on: mapped.code, mayRepeat: mayRepeat, failures: counted, keepsBytes: kept.count > 0, isAttended: job.isAttended)
     if verdict == .retry, RetryRule.isLast(mapped.code, failures: failures, limit: job.retry?.maximumAttempts) {
       failure.message +=
         " It was tried \(failures == 1 ? "once" : "\(failures) times in a row"), as often as its app allows."

@@ -8,38 +8,70 @@ package enum RetryRule {
     case fail
   }
 
-  /// - Parameter failures: how often it failed in a row without progress, this time included.
+  /// - Parameter failures: how often it failed in a row without progress, this time included; of doubtful failures, how often
+  ///   it failed with those.
   package static func verdict(on code: URLError.Code, method: String, failures: Int) -> Verdict {
     verdict(on: code, mayRepeat: HTTPMethod.isIdempotent(method.uppercased()), failures: failures)
   }
 
-  /// - Parameter mayRepeat: whether the request does no harm when it reaches the server twice.
-  package static func verdict(on code: URLError.Code, mayRepeat: Bool, failures: Int) -> Verdict {
-    guard isTransient(code, failures: failures) else { return .fail }
+  /// - Parameters:
+  ///   - mayRepeat: whether the request does no harm when it reaches the server twice.
+  ///   - keepsBytes: whether a later try goes on with bytes from the server or at it.
+  ///   - isAttended: whether a process of the app holds the session, and waits for the end.
+  package static func verdict(
+    on code: URLError.Code, mayRepeat: Bool, failures: Int, keepsBytes: Bool = false, isAttended: Bool = true
+  ) -> Verdict {
+    let isTransient: Bool
+    switch Kind(code) {
+    case .transient: isTransient = true
+    case .doubtfulServer: isTransient = failures < attendedTries
+    case .doubtfulTrust: isTransient = keepsBytes || failures < (isAttended ? attendedTries : unattendedTries)
+    case .lasting: isTransient = false
+    }
+    guard isTransient else { return .fail }
     // RFC 9110 §9.2.2: what may have reached the server is repeated only when repeating does no harm. These failures
     // come before the first byte of the request.
     let neverSent: Set<URLError.Code> = [
-      .cannotFindHost, .cannotConnectToHost, .notConnectedToInternet, .dnsLookupFailed, .secureConnectionFailed,
-      .serverCertificateUntrusted, .serverCertificateHasUnknownRoot, .serverCertificateHasBadDate,
-      .serverCertificateNotYetValid,
+      .cannotFindHost, .cannotConnectToHost, .notConnectedToInternet, .dnsLookupFailed,
     ]
-    return mayRepeat || neverSent.contains(code) ? .retry : .fail
+    return mayRepeat || neverSent.contains(code) || Kind(code) == .doubtfulTrust ? .retry : .fail
   }
 
-  private static func isTransient(_ code: URLError.Code, failures: Int) -> Bool {
-    switch code {
-    case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
-      .notConnectedToInternet, .internationalRoamingOff, .callIsActive, .dataNotAllowed:
-      true
-    // A proxy or a captive portal on the way causes these for a while, and so does a clock that is wrong until the
-    // machine has heard of the time; a broken server, for ever.
-    case .cannotParseResponse, .badServerResponse, .cannotDecodeRawData, .secureConnectionFailed,
-      .serverCertificateUntrusted, .serverCertificateHasUnknownRoot, .serverCertificateHasBadDate,
-      .serverCertificateNotYetValid:
-      failures < 5
-    default: false
+  /// Whether a failure passes in some cases, and in others does not. Such failures are counted by themselves.
+  package static func isDoubtful(_ code: URLError.Code) -> Bool {
+    switch Kind(code) {
+    case .doubtfulServer, .doubtfulTrust: true
+    case .transient, .lasting: false
     }
   }
+
+  private enum Kind {
+    case transient
+    /// A proxy or a captive portal on the way causes these for a while; a broken server, for ever.
+    case doubtfulServer
+    /// So does a captive portal, and a clock that is wrong until the machine has heard of the time; a wrong certificate,
+    /// until its server gets another one.
+    case doubtfulTrust
+    case lasting
+
+    init(_ code: URLError.Code) {
+      switch code {
+      case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
+        .notConnectedToInternet, .internationalRoamingOff, .callIsActive, .dataNotAllowed:
+        self = .transient
+      case .cannotParseResponse, .badServerResponse, .cannotDecodeRawData: self = .doubtfulServer
+      case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,
+        .serverCertificateHasBadDate, .serverCertificateNotYetValid:
+        self = .doubtfulTrust
+      default: self = .lasting
+      }
+    }
+  }
+
+  /// With the usual waits the last of them is 7 to 15 s after the first.
+  private static let attendedTries = 5
+  /// Half an hour to an hour.
+  private static let unattendedTries = 15
 
   /// Seconds to wait. A first failure is most often a connection that broke in mid-air, so the first retry is quick;
   /// then 1 s doubling to 10 min, jittered.

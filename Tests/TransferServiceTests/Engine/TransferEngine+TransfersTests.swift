@@ -54,6 +54,26 @@ import TransferProtocol
     }
   }
 
+  /// A process that waits hears of a wrong certificate soon; without one there is time.
+  @Test func aRunKnowsWhetherAProcessWaits() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let id = try #require(try await client.create([.download("http://h/1")]).first)
+      await fixture.settle()
+      #expect(runner.job(id)?.isAttended == true)
+      client.disconnect()
+      let failure = TransferFailure(
+        domain: NSURLErrorDomain, code: URLError.Code.serverCertificateUntrusted.rawValue, message: "no")
+      runner.end(id, .retry(failure, kept: KeptBytes(0), received: 0))
+      await fixture.settle()
+      await fixture.advance(by: 2)
+      let job = try #require(runner.job(id))
+      #expect(!job.isAttended && job.doubtfulFailures == 1)
+    }
+  }
+
   @Test func pushesTheResponseAndTheProgress() async throws {
     let resource = FileResource(size: Self.mebi)
     try await withEngine(serving: resource) { fixture, server in

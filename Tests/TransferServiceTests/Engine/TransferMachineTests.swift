@@ -303,6 +303,29 @@ import TransferProtocol
     #expect(machine.failures == 1)
   }
 
+  /// An hour without a network takes nothing from the patience with a captive portal.
+  @Test func doubtfulFailuresAreCountedByThemselves() {
+    let doubtful = TransferFailure(
+      domain: NSURLErrorDomain, code: URLError.Code.serverCertificateUntrusted.rawValue, message: "broken")
+    func retry(_ failure: TransferFailure, keeping count: Int64 = 0) -> Machine.Event {
+      .runEnded(.retry(failure, kept: KeptBytes(count), received: count), jitter: 0)
+    }
+    var machine = Self.machine(Self.running)
+    let ends: [(Machine.Event, failures: Int, doubtful: Int)] = [
+      (retry(Self.failure), 1, 0), (retry(doubtful), 2, 1), (retry(doubtful), 3, 2), (retry(Self.failure), 4, 0),
+      (retry(doubtful), 5, 1), (Self.refused(), 6, 0), (retry(doubtful), 7, 1),
+      (retry(doubtful, keeping: KeptBytes.enough), 1, 1),
+    ]
+    for (end, failures, doubtful) in ends {
+      _ = machine.handle(end, at: Self.moment)
+      #expect(machine.failures == failures && machine.doubtfulFailures == doubtful)
+      _ = machine.handle(.triedNow, at: Self.moment)
+      _ = machine.handle(.chosen(.start(Self.start)), at: Self.moment)
+    }
+    _ = machine.handle(.progressed(KeptBytes(1 << 20)), at: Self.moment)
+    #expect(machine.failures == 0 && machine.doubtfulFailures == 0)
+  }
+
   struct Cuts: Sendable, CustomTestStringConvertible {
     let testDescription: String
     /// How many bytes are kept after each try, by its number from 1 on.

@@ -153,6 +153,31 @@ extension DownloadRunTests {
     await server.shutdown()
   }
 
+  /// As behind a captive portal, or with a clock that is wrong.
+  @Test func aServerThatCanNotBeTrustedEndsNoDownloadThatKeepsBytes() async throws {
+    let resource = FileResource(size: 2 * Self.mebi)
+    resource.update { $0.cuts = [.after(Self.mebi)] }
+    let server = try await LoopbackServer.start(tls: .localhost()) { resource.reply(to: $0) }
+    let id = try add(.download(server.url("/file").absoluteString))
+    var options = SessionOptions()
+    options.certificateAuthorities = [try TestCertificates.shared().selfSigned.certificateFile]
+    guard case .failed = try await attempt(id, failures: 9, options: options).outcome else {
+      Issue.record("a transfer that has nothing goes on")
+      return
+    }
+    _ = try await attempt(id)
+    let (outcome, _) = try await attempt(id, failures: 99, options: options)
+    guard case .retry(let failure, let kept, _) = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    #expect(outcome.isDoubtful, "\(failure)")
+    #expect(kept == KeptBytes(Self.mebi, of: 2 * Self.mebi))
+    #expect(finishedSize(try await attempt(id).outcome) == 2 * Self.mebi)
+    #expect(resource.bytesSent == 2 * Self.mebi)
+    await server.shutdown()
+  }
+
   enum Total: Sendable, CaseIterable { case always, atTheEnd, never }
 
   /// RFC 9110 §15.3.7: a server may send less than was asked for, and need not say how much there is.

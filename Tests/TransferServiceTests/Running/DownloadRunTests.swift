@@ -52,7 +52,7 @@ import TransferProtocol
   ) async throws -> (outcome: DownloadOutcome, reports: [DownloadReport]) {
     let stored = try #require(try store.transfer(id))
     var job = DownloadJob(stored, options: options, remainingTime: remaining)
-    if let failures { job.failures = failures }
+    if let failures { (job.failures, job.doubtfulFailures) = (failures, failures) }
     job.neededSpace = neededSpace
     let outcomes = Recorder<DownloadOutcome>()
     let reports = Recorder<DownloadReport>()

@@ -48,6 +48,56 @@ import TransferService
       "\(row.code) \(row.method) \(row.failures)")
   }
 
+  struct Doubt: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    var codes: [URLError.Code] = RetryRuleTests.trustCodes
+    var keepsBytes = false
+    var isAttended = true
+    /// The failure that ends the transfer; nil: none.
+    let last: Int?
+  }
+
+  static let trustCodes: [URLError.Code] = [
+    .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,
+    .serverCertificateHasBadDate, .serverCertificateNotYetValid,
+  ]
+  static let serverCodes: [URLError.Code] = [.cannotParseResponse, .badServerResponse, .cannotDecodeRawData]
+
+  static let doubts = [
+    Doubt(testDescription: "nothing has arrived, and the app waits", last: 5),
+    Doubt(testDescription: "nothing has arrived, and no app waits", isAttended: false, last: 15),
+    Doubt(testDescription: "bytes are kept, and the app waits", keepsBytes: true, last: nil),
+    Doubt(testDescription: "bytes are kept, and no app waits", keepsBytes: true, isAttended: false, last: nil),
+    Doubt(
+      testDescription: "the server sends what is no HTTP", codes: serverCodes, keepsBytes: true, isAttended: false,
+      last: 5),
+  ]
+
+  @Test(arguments: doubts) func aServerThatCanNotBeTrustedIsTriedWhereThatMayHelp(_ doubt: Doubt) {
+    for code in doubt.codes {
+      #expect(RetryRule.isDoubtful(code))
+      for failures in [1, 4, 5, 14, 15, 1_000] {
+        for mayRepeat in doubt.codes == Self.trustCodes ? [true, false] : [true] {
+          let verdict = RetryRule.verdict(
+            on: code, mayRepeat: mayRepeat, failures: failures, keepsBytes: doubt.keepsBytes,
+            isAttended: doubt.isAttended)
+          #expect(verdict == (failures < doubt.last ?? .max ? .retry : .fail), "\(code.rawValue) \(failures)")
+        }
+      }
+    }
+  }
+
+  /// The waits before the last try take half an hour to an hour, with which a portal's login and a clock that is set late are
+  /// borne.
+  @Test func theWaitsOfATransferWithoutAnAppAreNoShorterThanHalfAnHour() {
+    let least = (1...14).map { RetryRule.delay(afterFailures: $0, jitter: 0) }.reduce(0, +)
+    let most = (1...14).map { RetryRule.delay(afterFailures: $0, jitter: 1) }.reduce(0, +)
+    #expect(least >= 1_700 && most <= 3_600)
+  }
+
+  @Test(arguments: [URLError.Code.networkConnectionLost, .timedOut, .unsupportedURL, .cannotFindHost])
+  func otherFailuresAreNoneOfTheServersTrust(code: URLError.Code) { #expect(!RetryRule.isDoubtful(code)) }
+
   @Test(arguments: [(1, 0.2, 1.0), (2, 1, 2), (3, 2, 4), (6, 16, 32), (12, 300, 600), (1_000, 300, 600)])
   func waitsBeginShortAndDoubleUpToTenMinutes(failures: Int, least: TimeInterval, most: TimeInterval) {
     #expect(RetryRule.delay(afterFailures: failures, jitter: 0) == least)
