@@ -1,5 +1,4 @@
 import Foundation
-import HTTPSemantics
 import SystemServices
 import TransferProtocol
 
@@ -96,13 +95,9 @@ extension TransferEngine {
     }
   }
 
-  /// Until the next try that was planned before.
+  /// Until the next try that was planned before, for what it waited for then.
   private func retryDelay(of head: StoredTransferHead) -> Scheduler.Delay? {
-    guard let instant = head.nextAttempt?.instant(on: clock, past: Backoff.longest, future: Backoff.longest) else {
-      return nil
-    }
-    let reason = WaitingReason.retry(because: head.lastFailure ?? "", failures: max(1, head.failures))
-    return Scheduler.Delay(until: .instant(instant), reason: reason)
+    head.nextAttempt?.delay(because: head.lastFailure, failures: head.failures, on: clock)
   }
 
   /// Returns the transfers that are still not over.

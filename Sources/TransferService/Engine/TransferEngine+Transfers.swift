@@ -39,8 +39,8 @@ extension TransferEngine {
     case .importResumeFile(let file): importResumeFile(file, for: id)
     case .run(let start): run(start, id)
     case .stopRun: runs[id]?.stop()
-    case .saveRetry(let failures, let sentence, let instant):
-      saveRetry(of: id, failures: failures, because: sentence, at: instant)
+    case .saveRetry(let failures, let sentence, let instant, let kind):
+      saveRetry(of: id, failures: failures, because: sentence, at: instant, kind)
     case .forgetFailures: saveRetry(of: id, failures: 0, because: nil, at: nil)
     case .writeEnd: writeEnd(of: id)
     case .setStorageTimer:
@@ -128,17 +128,20 @@ extension TransferEngine {
     }
   }
 
-  private func saveRetry(of id: TransferID, failures: Int, because sentence: String?, at instant: BootInstant?) {
+  private func saveRetry(
+    of id: TransferID, failures: Int, because sentence: String?, at instant: BootInstant?,
+    _ kind: PlannedTry.Kind = .failure
+  ) {
     if let instant {
       let date = clock.date + max(0, instant - clock.now)
       log.info(
         "transfer \(id) has failed \(failures == 1 ? "once" : "\(failures) times in a row"); it is tried again at \(date.ISO8601Format())"
       )
     }
-    let durable = instant.map { DurableInstant($0, clock: clock) }
+    let planned = instant.map { PlannedTry(DurableInstant($0, clock: clock), kind) }
     transfers.update(id) { $0.retryNotes += 1 }
     whenWritten {
-      store.setRetry(failures: failures, because: sentence, at: durable, of: id, ended: $0)
+      store.setRetry(failures: failures, because: sentence, at: planned, of: id, ended: $0)
     } then: { engine, result in
       if case .failure(let error) = result {
         engine.log.error("the failures of transfer \(id) could not be noted: \(error)")

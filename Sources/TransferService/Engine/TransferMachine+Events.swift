@@ -78,7 +78,7 @@ extension TransferMachine {
     case importResumeFile(ResumeImport)
     case run(Start)
     case stopRun
-    case saveRetry(failures: Int, because: String, at: BootInstant)
+    case saveRetry(failures: Int, because: String, at: BootInstant, PlannedTry.Kind = .failure)
     case forgetFailures
     /// Write the end and its events to the queue in one transaction, which may have the ends of others too. Answer:
     /// `endWritten` or `endNotWritten`.

@@ -341,7 +341,7 @@ struct TransferMachine: Sendable, Equatable {
   ) -> [Action] {
     let instant = moment.now + pause
     return wait(.init(until: .instant(instant), reason: reason), at: moment) + [
-      .saveRetry(failures: failures, because: cause, at: instant), .announceState,
+      .saveRetry(failures: failures, because: cause, at: instant, PlannedTry.Kind(reason)), .announceState,
     ]
   }
 

@@ -41,7 +41,7 @@ enum QueueChange: Codable, Sendable, Equatable {
     var transfer: TransferID
     var failures: Int
     var sentence: String?
-    var instant: DurableInstant?
+    var instant: PlannedTry?
   }
 
   /// By names: a queue that is made anew may have given an app or a session another number.

@@ -14,7 +14,7 @@ package struct StoredTransferHead: Sendable, Equatable {
   package var committedOffset: Int64
   package var expectedTotal: Int64
   package var failures: Int
-  package var nextAttempt: DurableInstant? = nil
+  package var nextAttempt: PlannedTry? = nil
   package var lastFailure: String?
   /// When the time for the whole resource began; nil until the app wants the transfer.
   package var started: DurableInstant? = nil

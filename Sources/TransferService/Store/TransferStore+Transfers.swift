@@ -326,10 +326,10 @@ extension TransferStore {
 
   /// - Parameter ended: see `QueueDatabase.write`.
   package func setRetry(
-    failures: Int, because sentence: String?, at instant: DurableInstant?, of transfer: TransferID,
+    failures: Int, because sentence: String?, at planned: PlannedTry?, of transfer: TransferID,
     ended: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
-    let retry = QueueChange.Retry(transfer: transfer, failures: failures, sentence: sentence, instant: instant)
+    let retry = QueueChange.Retry(transfer: transfer, failures: failures, sentence: sentence, instant: planned)
     database.write(
       { try TransferStore.set(retry, in: $0) }, recording: RecordedChange(.retry(retry), awaits: .nothing),
       ended: ended)

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSemantics
 import LoopbackServer
 import SystemFakes
 import SystemServices
@@ -229,6 +230,38 @@ import TransferProtocol
       let attempt = try #require(shown.status.waiting?.nextAttempt)
       #expect(attempt.timeIntervalSince(fixture.clock.date) <= 600)
       #expect(shown.status.waiting?.code == "retry" && shown.status.failedAttempts == 1)
+    }
+  }
+
+  /// A server that names a time is not asked sooner: neither by another life of the service, nor after a restart of the machine
+  /// or a change of the network.
+  @Test(arguments: [false, true]) func aTimeThatAServerNamesOutlivesTheService(restartsMachine: Bool) async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner, { $0.networkSettling = 0 }) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let id = try #require(try await client.create([.download("http://h/1")]).first)
+      await fixture.settle()
+      runner.end(
+        id, .refused(PassingRefusal(status: 503, wait: 7_200), kept: KeptBytes(5), received: 5))
+      try await eventually("the next try in the queue") { try fixture.store.transfer(id)?.head.nextAttempt != nil }
+      let before = try #require(try await client.status(id).waiting)
+      await fixture.shutDown()
+      if restartsMachine { fixture.clock.restartMachine(after: 100) }
+
+      let next = try await fixture.nextLife()
+      let again = next.client()
+      try await again.begin()
+      let waiting = try #require(try await again.status(id).waiting)
+      #expect(waiting.code == "serverBusy" && waiting.sentence == before.sentence)
+      let left = try #require(waiting.nextAttempt).timeIntervalSince(fixture.clock.date)
+      #expect(abs(left - (restartsMachine ? 7_100 : 7_200)) < 2)
+      next.engine.networkChanged()
+      await next.settle()
+      await next.advance(by: left - 10)
+      #expect(runner.running.isEmpty)
+      await next.advance(by: 11)
+      #expect(runner.running == [id])
     }
   }
 

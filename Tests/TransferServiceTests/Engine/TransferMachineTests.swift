@@ -130,14 +130,18 @@ import TransferProtocol
       "a busy server is asked when it says", running, refused(), .waiting(busy(120)),
       [
         .schedule(busy(120)),
-        .saveRetry(failures: 1, because: busy(120).reason.sentence, at: moment.now + 120), .announceState,
+        .saveRetry(
+          failures: 1, because: busy(120).reason.sentence, at: moment.now + 120,
+          .busyServer(status: 503, keepsBytes: false)), .announceState,
       ]),
     Row(
       "a busy server that is asked for the rest is told apart", running, refused(keeping: 5),
       .waiting(busy(120, keepsBytes: true)),
       [
         .schedule(busy(120, keepsBytes: true)),
-        .saveRetry(failures: 1, because: busy(120, keepsBytes: true).reason.sentence, at: moment.now + 120),
+        .saveRetry(
+          failures: 1, because: busy(120, keepsBytes: true).reason.sentence, at: moment.now + 120,
+          .busyServer(status: 503, keepsBytes: true)),
         .announceState,
       ]),
     Row(
@@ -145,7 +149,10 @@ import TransferProtocol
       running + [refused(), .resumed, .chosen(.start(start))], refused(PassingRefusal(status: 503)),
       .waiting(busy(2)),
       [
-        .schedule(busy(2)), .saveRetry(failures: 2, because: busy(2).reason.sentence, at: moment.now + 2),
+        .schedule(busy(2)),
+        .saveRetry(
+          failures: 2, because: busy(2).reason.sentence, at: moment.now + 2,
+          .busyServer(status: 503, keepsBytes: false)),
         .announceState,
       ]),
     Row(
@@ -165,11 +172,11 @@ import TransferProtocol
       [.schedule(.init(until: .instant(moment.now + 30), reason: .noSpace(needed: 7, available: 2))), .announceState]),
     Row(
       "a broken disk is no end", running, gone(), .waiting(away(0.2)),
-      [.schedule(away(0.2)), .saveRetry(failures: 1, because: "Gone.", at: moment.now + 0.2), .announceState]),
+      [.schedule(away(0.2)), .saveRetry(failures: 1, because: "Gone.", at: moment.now + 0.2, .storage), .announceState]),
     Row(
       "a file that alone is broken is tried after growing waits",
       running + [gone(), .chosen(.start(start)), gone(), .chosen(.start(start))], gone(), .waiting(away(2)),
-      [.schedule(away(2)), .saveRetry(failures: 3, because: "Gone.", at: moment.now + 2), .announceState]),
+      [.schedule(away(2)), .saveRetry(failures: 3, because: "Gone.", at: moment.now + 2, .storage), .announceState]),
     Row("a network does not mend a disk", running + [gone()], .networkChanged, .waiting(away(0.2)), []),
     Row(
       "a suspended one whose disk is broken rests", running + [.suspended], gone(), .suspended,

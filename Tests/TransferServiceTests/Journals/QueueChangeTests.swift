@@ -44,7 +44,8 @@ import TransferProtocol
         #expect(try await app.ask(limit(subject, 5_000)) == .done)
       }
       try await app.ask(.cancelTransfer(TransferReference(transfer: ids[5])))
-      let retry = DurableInstant(fixture.clock.now + 100, clock: fixture.clock)
+      let retry = PlannedTry(
+        DurableInstant(fixture.clock.now + 100, clock: fixture.clock), .busyServer(status: 503, keepsBytes: true))
       try await written {
         fixture.store.setRetry(failures: 3, because: "It was busy.", at: retry, of: ids[1], ended: $0)
       }

@@ -63,7 +63,7 @@ import TransferProtocol
     try store.commit(offset: 10, representation: representation, of: id)
     try store.commit(offset: 20, representation: nil, of: id)
     try store.setState(.active, of: [id])
-    try await written { store.setRetry(failures: 3, because: "lost", at: instant, of: id, ended: $0) }
+    try await written { store.setRetry(failures: 3, because: "lost", at: PlannedTry(instant), of: id, ended: $0) }
     try await written { store.setStarted(instant, of: id, ended: $0) }
     #expect(try store.transfer(id)?.started == instant)
     try store.setStarted([id: instant])
@@ -79,7 +79,7 @@ import TransferProtocol
     #expect(stored.head.state == .active)
     #expect(stored.head.failures == 3)
     #expect(stored.head.lastFailure == "lost")
-    #expect(stored.head.nextAttempt == instant)
+    #expect(stored.head.nextAttempt == PlannedTry(instant))
     #expect(stored.started == instant)
     #expect(try store.unfinishedHeads() == [stored.head])
 
