@@ -57,7 +57,7 @@ extension TransferEngine {
     keyIsSettledForClients()
     keyIsSettledForEnds()
     // Their waits end.
-    for id in transfersAwaitingKey { post(.networkChanged, to: id) }
+    for id in transfersAwaitingKey { post(.readable, to: id) }
     transfersAwaitingKey = []
   }
 

@@ -9,15 +9,17 @@ extension TransferEngine {
 
   func readiness(of id: TransferID) -> TransferMachine.Readiness {
     dispatchPrecondition(condition: .onQueue(queue))
+    // Others were chosen with it, and the storage failed at one of them.
+    if let fault = storage.fault { return .held(delay(0, .storageUnavailable(because: fault))) }
     guard let transfer = transfers[id], let session = sessions[transfer.session] else {
-      return .unreadable("The session of the transfer is not known.", pause: settings.storagePatience)
+      return .held(delay(settings.storagePatience, .storageUnavailable(because: "Its session is not known.")))
     }
     if let delay = discretionaryDelay(of: id) {
       log.info("transfer \(id) does not run yet: \(delay.reason.sentence)")
       return .held(delay)
     }
     guard !awaitsChange(transfer) else {
-      return .unreadable("Its request is being changed.", pause: settings.storagePatience)
+      return .held(delay(settings.storagePatience, .requestChange))
     }
     if let delay = waitToBeAsked(id) { return .held(delay) }
     do {
@@ -41,7 +43,9 @@ extension TransferEngine {
       }
       if needed == 0, !hasProvenRoom() { return .noSpace(needed: 0, available: 0) }
       if let shortage = try overQuota(id) { return .overQuota(shortage) }
-      if awaitsKey(stored) { return .unreadable("The keychain is being read.", pause: settings.storagePatience) }
+      if awaitsKey(stored) {
+        return .held(delay(settings.storagePatience, .keychain(because: "The keychain is being read.")))
+      }
       let opened: StoredTransfer
       switch restoreFields(of: session.id) ?? self.opened(stored) {
       case .open(let transfer): opened = transfer
@@ -58,19 +62,33 @@ extension TransferEngine {
       let pauses = RetryPauses(opened.description.retry ?? session.options.retry)
       return .start(
         TransferMachine.Start(stored: opened, remainingTime: remaining, neededSpace: needed, pauses: pauses))
-    } catch {
-      log.error("transfer \(id) could not be started: \(error)")
-      return .unreadable("The queue could not be read: \(error)", pause: settings.storagePatience)
-    }
+    } catch { return unreadable(error, id) }
+  }
+
+  /// The wait of a transfer whose record can't be read. Where that is the storage's fault, one probe is made for all.
+  func unreadable(_ error: any Error, _ id: TransferID) -> TransferMachine.Readiness {
+    dispatchPrecondition(condition: .onQueue(queue))
+    log.error("transfer \(id) could not be started: \(error)")
+    let fault = StorageFault.sentence(ofReading: error, in: files.directory)
+    if let fault { storageFailed(fault) }
+    // Longer than the probe takes: it may be this record alone, which is to keep no other transfer from starting.
+    let pause = 2 * settings.storagePatience
+    return .held(delay(pause, .storageUnavailable(because: fault ?? "The queue can't be read: \(error).")))
+  }
+
+  private func delay(_ seconds: TimeInterval, _ reason: WaitingReason) -> Scheduler.Delay {
+    Scheduler.Delay(until: .instant(clock.now + seconds), reason: reason)
   }
 
   /// The key is at a place that can't be read now.
   private func awaitKey(_ sentence: String, _ cause: String) -> TransferMachine.Readiness {
     // It may be readable by now.
     openKey()
-    let pause = TransferEngine.keychainPause
-    guard cause != QueueKey.keychainIsLocked else { return .unreadable(sentence, pause: pause) }
-    return .held(Scheduler.Delay(until: .instant(clock.now + pause), reason: .storageUnavailable(because: sentence)))
+    let isKeychain = cause == QueueKey.keychainIsLocked
+    return .held(
+      delay(
+        TransferEngine.keychainPause,
+        isKeychain ? .keychain(because: sentence) : .storageUnavailable(because: sentence)))
   }
 
   private func remainingTime(of stored: StoredTransfer, limit: TimeInterval) -> TimeInterval {

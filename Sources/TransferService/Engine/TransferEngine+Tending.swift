@@ -202,7 +202,7 @@ extension TransferEngine {
 
   /// Its wait for a change of its request ends.
   private func changeEnded(_ id: TransferID) {
-    if transfersAwaitingChange.remove(id) != nil { post(.networkChanged, to: id) }
+    if transfersAwaitingChange.remove(id) != nil { post(.readable, to: id) }
   }
 
   /// Whether a change of the transfer's request has to be written before it runs. The transfer goes on when the change has

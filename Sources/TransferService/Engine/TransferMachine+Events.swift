@@ -25,6 +25,8 @@ extension TransferMachine {
     /// Its app wants it to begin with a request that it can't have.
     case unfitToBegin(TransferFailure)
     case networkChanged
+    /// The key or the request that it waits for is there, or is not waited for any more.
+    case readable
     /// The disk takes writes again.
     case roomFound
     /// The conditions that it waits for are to be looked at again.
@@ -59,7 +61,7 @@ extension TransferMachine {
     case importFirst(ResumeImport)
     /// It can never run: its record is damaged, or the time for the whole resource is over.
     case impossible(TransferFailure, ResponseSummary?)
-    /// It can wait, or its app is asked, and it waits.
+    /// It waits: it can, its app is asked, or what it needs can't be read now. No try has failed.
     case held(Scheduler.Delay)
     /// The queue has no such transfer.
     case unknown
@@ -67,8 +69,6 @@ extension TransferMachine {
     case noSpace(needed: Int64, available: Int64)
     /// The app has as many bytes on the disk as it may, with those that its running transfers expect.
     case overQuota(DiskUse.Shortage)
-    /// The queue could not be read; it is read again after `pause` seconds.
-    case unreadable(String, pause: TimeInterval)
   }
 
   enum Action: Sendable, Equatable {

@@ -38,6 +38,15 @@ extension TransferMachine {
     }
   }
 
+  /// The key of its request, or a new request, is not there yet.
+  var isHeldByReading: Bool {
+    guard case .waiting(let delay?) = state else { return false }
+    switch delay.reason {
+    case .keychain, .requestChange: return true
+    default: return false
+    }
+  }
+
   /// Its app is asked how it begins.
   var isHeldByQuestion: Bool {
     guard case .waiting(let delay?) = state else { return false }

@@ -70,6 +70,7 @@ struct TransferMachine: Sendable, Equatable {
     case .delayedRequestSettled: isHeldByQuestion ? wait(nil, at: moment) : []
     case .unfitToBegin(let failure): unfitToBegin(failure)
     case .networkChanged: networkChanged(at: moment)
+    case .readable: isHeldByReading ? wait(nil, at: moment) : []
     case .roomFound: neededSpace == 0 ? wait(nil, at: moment) : []
     case .conditionsChanged: isHeldByConditions ? wait(nil, at: moment) : []
     // It keeps what it has, and is held when its turn comes.
@@ -258,10 +259,6 @@ struct TransferMachine: Sendable, Equatable {
     case .unknown: return endWithoutEvents()
     case .noSpace(let needed, let available): return waitForSpace(needed: needed, available: available, at: moment)
     case .overQuota(let shortage): return wait(forRoom: shortage.reason, at: moment)
-    case .unreadable(let reason, let pause):
-      // Not noted as a failed try: nothing was asked of the server.
-      let reason = WaitingReason.retry(because: reason, failures: max(1, failures))
-      return wait(.init(until: .instant(moment.now + pause), reason: reason), at: moment) + [.announceState]
     }
   }
 

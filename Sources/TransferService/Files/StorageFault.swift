@@ -12,7 +12,7 @@ enum StorageFault {
     case let error as SystemError where error.isStorageFault && error.path?.hasPrefix(directory) == true:
       "The folder of the transfer service can't be used: \(error)."
     case let error as DatabaseError where codes.contains(error.resultCode):
-      "The queue of the transfer service can't be written: \(error.message ?? "SQLite \(error.resultCode.rawValue)")."
+      "The queue of the transfer service can't be written: \(message(of: error))."
     default: nil
     }
   }
@@ -22,10 +22,22 @@ enum StorageFault {
     guard let error = error as? DatabaseError else { return sentence(of: error, in: directory) }
     guard codes.contains(error.resultCode) else { return nil }
     let path = "\(directory)/\(TransferStore.fileName)"
-    var cause = error.message ?? "SQLite \(error.resultCode.rawValue)"
+    var cause = message(of: error)
     // SQLite does not say why it can't open a file.
     if access(path, R_OK | W_OK) != 0, errno != ENOENT { cause = String(cString: strerror(errno)) }
     return "The queue of the transfer service, \(path), can't be opened: \(cause)."
+  }
+
+  /// The same of an error in reading.
+  static func sentence(ofReading error: any Error, in directory: String) -> String? {
+    guard let error = error as? DatabaseError, codes.contains(error.resultCode) else {
+      return sentence(of: error, in: directory)
+    }
+    return "The queue of the transfer service can't be read: \(message(of: error))."
+  }
+
+  private static func message(of error: DatabaseError) -> String {
+    error.message ?? "SQLite \(error.resultCode.rawValue)"
   }
 
   private static let codes: [ResultCode] = [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_READONLY, .SQLITE_CANTOPEN]

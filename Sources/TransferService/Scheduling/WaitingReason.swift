@@ -21,6 +21,10 @@ package enum WaitingReason: Sendable, Equatable {
   case quota(used: Int64, promised: Int64 = 0, limit: Int64)
   /// The service's own folders or its queue can't be used.
   case storageUnavailable(because: String)
+  /// Its request or its file is sealed, and the keychain with the key can't be read now.
+  case keychain(because: String)
+  /// Another request is being written to the queue.
+  case requestChange
   /// A server's question waits for the app.
   case needsCredential(because: String)
   case hostBusy(host: String, limit: Int)
@@ -55,6 +59,8 @@ package enum WaitingReason: Sendable, Equatable {
     case .noSpace: "noSpace"
     case .quota: "quota"
     case .storageUnavailable: "storageUnavailable"
+    case .keychain: "keychain"
+    case .requestChange: "requestChange"
     case .needsCredential: "needsCredential"
     case .hostBusy: "hostBusy"
     case .sessionBusy: "sessionBusy"
@@ -91,7 +97,8 @@ package enum WaitingReason: Sendable, Equatable {
     case .quota(let used, let promised, let limit):
       "The app has \(used) bytes of downloads on the disk that it has not taken, its running transfers expect \(promised) more, "
         + "and its quota is \(limit)."
-    case .needsCredential(let sentence), .storageUnavailable(let sentence): sentence
+    case .needsCredential(let sentence), .storageUnavailable(let sentence), .keychain(let sentence): sentence
+    case .requestChange: "Its request is being changed, and it goes on with the new one."
     case .hostBusy(let host, let limit): "\(limit) transfers from \(host) are running already, the most at a time."
     case .sessionBusy(let limit): "The session allows \(limit) connections to a host, and they are in use."
     case .serviceBusy(let limit): "\(limit) transfers are running already, the most at a time."

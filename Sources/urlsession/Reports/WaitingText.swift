@@ -17,8 +17,13 @@ enum WaitingText {
   /// The beginning of a sentence that tells when it goes on.
   static func next(_ waiting: WaitingStatus) -> String {
     if isFirstBegin(waiting) { return "It begins" }
-    let isCondition = waiting.code.hasPrefix("discretionary.") || waiting.code == "conditionsUnknown"
-    return isCondition ? "The conditions are looked at again" : "It is tried again"
+    switch waiting.code {
+    case "conditionsUnknown": return "The conditions are looked at again"
+    case "keychain": return "The keychain is read again"
+    case "requestChange": return "That is looked at again"
+    default:
+      return waiting.code.hasPrefix("discretionary.") ? "The conditions are looked at again" : "It is tried again"
+    }
   }
 
   /// The same as the name of a row.

@@ -108,6 +108,7 @@ import TransferProtocol
         resume(again)
         _ = try await again.next {
           guard case .transferChanged(let status) = $0 else { return nil as Bool? }
+          guard status.waiting?.code == "keychain" else { return nil }
           return status.waiting?.sentence.contains("keychain with the key is locked") == true ? true : nil
         }
         #expect(server.requests.isEmpty)

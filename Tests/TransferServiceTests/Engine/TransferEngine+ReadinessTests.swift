@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import LoopbackServer
 import SystemServices
 import Testing
@@ -86,10 +87,49 @@ import TransferProtocol
       try fixture.store.database.write { try $0.execute(sql: "ALTER TABLE transfers RENAME TO hidden") }
       await fixture.advance(by: 61)
       #expect(runner.running == [])
+      fixture.engine.queue.sync {
+        let reason = fixture.engine.scheduler.waitingReason(of: id)
+        #expect(reason?.code == "storageUnavailable" && reason?.sentence.contains("can't be read") == true)
+        // That is no fault of the disk, and others may begin.
+        #expect(fixture.engine.storage.isAvailable)
+      }
       try fixture.store.database.write { try $0.execute(sql: "ALTER TABLE hidden RENAME TO transfers") }
       fixture.clock.advance(by: 1)
       // By the engine's own timer.
       try await eventually("the run") { runner.running == [id] }
+    }
+  }
+
+  /// A disk that can't be read is found out once, and not by each transfer.
+  @Test func oneTransferFindsOutThatTheQueueCanNotBeRead() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner, { $0.storagePatience = 3_600 }) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let ids = try await client.create([
+        .download("http://h/1", task: 1, running: false), .download("http://h/2", task: 2, running: false),
+      ])
+      fixture.engine.queue.sync {
+        let engine = fixture.engine
+        let error = DatabaseError(resultCode: .SQLITE_IOERR, message: "disk I/O error")
+        guard case .held(let delay) = engine.unreadable(error, ids[0]) else {
+          Issue.record("it begins")
+          return
+        }
+        #expect(delay.reason.code == "storageUnavailable" && delay.reason.sentence.contains("disk I/O error"))
+        #expect(engine.storage.fault == delay.reason.sentence && engine.timers.isSet(.storage))
+        // The queue is not asked for the other one.
+        guard case .held(let other) = engine.readiness(of: ids[1]) else {
+          Issue.record("the other one begins")
+          return
+        }
+        #expect(other.reason == delay.reason)
+        #expect(other.remaining(now: fixture.clock.now, date: fixture.clock.date) == 0, "it begins with the next probe")
+      }
+      try await client.ask(.resumeTasks(TaskSelection(session: "s", taskIdentifiers: [1, 2])))
+      await fixture.settle()
+      #expect(runner.running == [])
+      for id in ids { #expect(try await client.status(id).waiting?.code == "storageUnavailable") }
     }
   }
 }

@@ -90,7 +90,7 @@ import TransferProtocol
           $0.send(
             .chosen(
               !isReadable
-                ? .unreadable("broken", pause: 5)
+                ? .held(TransferMachineTests.key)
                 : isFile ? .importFirst(TransferMachineTests.file) : .start(TransferMachineTests.start)))
         }
       }
@@ -116,6 +116,7 @@ import TransferProtocol
         choices.append { $0.send($0.machine.canSuspend ? .suspended : .resumed) }
         choices.append { $0.send($0.random.chance(in: 2) ? .suspended : .resumed) }
         choices.append { $0.send(.networkChanged) }
+        choices.append { $0.send(.readable) }
         choices.append { $0.send(.earliestBeginChanged(TransferMachineTests.moment.date + 5)) }
         choices.append { $0.storageWorks.toggle() }
         if random.chance(in: 3) {

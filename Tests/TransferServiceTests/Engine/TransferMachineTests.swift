@@ -83,6 +83,10 @@ import TransferProtocol
     }
   }
 
+  static let key = Scheduler.Delay(
+    until: .instant(moment.now + 5), reason: .keychain(because: "The keychain is being read."))
+  static let change = Scheduler.Delay(until: .instant(moment.now + 5), reason: .requestChange)
+  static let locked = waiting + [.chosen(.held(key))]
   static let end = Machine.End.file(response, byteCount: 9)
   static let cancelled = Machine.End.cancelled(wantsResumePoint: false)
 
@@ -100,8 +104,14 @@ import TransferProtocol
       "a transfer that the queue does not have is dropped", waiting, .chosen(.unknown), .over,
       [.unschedule, .removeFiles, .retire]),
     Row(
-      "an unreadable queue is read again later", waiting, .chosen(.unreadable("broken", pause: 5)),
-      .waiting(pause(5, failures: 1)), [.schedule(pause(5, failures: 1)), .announceState]),
+      "an unreadable queue is read again later", waiting, .chosen(.held(away(5))), .waiting(away(5)),
+      [.schedule(away(5)), .announceState]),
+    Row("a network does not open a keychain", locked, .networkChanged, .waiting(key), []),
+    Row("a key ends the wait for the keychain", locked, .readable, .waiting(nil), [.schedule(nil)]),
+    Row(
+      "a request that is written ends the wait for it", waiting + [.chosen(.held(change))], .readable, .waiting(nil),
+      [.schedule(nil)]),
+    Row("a key ends no wait for a server", running + [refused()], .readable, .waiting(busy(120)), []),
     Row("a turn that comes too late gives the slot back", [], .chosen(.start(start)), .suspended, [.unschedule]),
 
     Row("a finished run writes its end", running, finished(), .finishing(end), [.unschedule, .writeEnd(end)]),

@@ -48,6 +48,14 @@ import Testing
     #expect(sentence?.contains(String(cString: strerror(ENOTDIR))) == true, "\(sentence ?? "")")
   }
 
+  @Test func aQueueThatCannotBeReadIsSaidToBeOne() throws {
+    let sentence = try #require(
+      StorageFault.sentence(ofReading: DatabaseError(resultCode: .SQLITE_IOERR, message: "disk I/O error"), in: "/s"))
+    #expect(sentence == "The queue of the transfer service can't be read: disk I/O error.")
+    #expect(StorageFault.sentence(ofReading: DatabaseError(resultCode: .SQLITE_CORRUPT), in: "/s") == nil)
+    #expect(StorageFault.sentence(ofReading: SystemError(EIO, "open", path: "/s/partial/1"), in: "/s") != nil)
+  }
+
   @Test func theQueueIsProbedByACommit() throws {
     let fixture = try StoreFixture()
     try fixture.store.probe()

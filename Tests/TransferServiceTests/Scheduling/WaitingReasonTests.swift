@@ -10,7 +10,7 @@ import TransferService
     .storageUnavailable(because: "It is gone."), .serverBusy(status: 503), .needsCredential(because: "It waits."),
     .slow(limit: 4), .gaveWay, .trial, .held, .setAside(crashes: 3),
     .quota(used: 5, limit: 4), .quota(used: 1, promised: 3, limit: 4),
-    .conditionsUnknown, .poorThroughput,
+    .conditionsUnknown, .poorThroughput, .keychain(because: "The keychain is being read."), .requestChange,
   ])
   func everyReasonHasASentence(reason: WaitingReason) {
     #expect(reason.sentence.hasSuffix("."))
@@ -24,6 +24,15 @@ import TransferService
     #expect(!first.sentence.contains("kept") && later.sentence.contains("kept"))
     everyReasonHasASentence(reason: later)
     #expect(first.code == later.code)
+  }
+
+  /// Nothing was asked of a server.
+  @Test(arguments: [
+    WaitingReason.keychain(because: "The keychain is being read."), .requestChange,
+    .storageUnavailable(because: "The queue can't be read."),
+  ])
+  func whatCanNotBeginHasNotFailed(reason: WaitingReason) {
+    #expect(reason.code != "retry" && !reason.sentence.contains("failed"))
   }
 
   @Test(arguments: DiscretionaryRule.Bar.allCases) func everyConditionHasASentence(_ bar: DiscretionaryRule.Bar) {

@@ -13,6 +13,8 @@ import TransferProtocol
   static let onBattery = WaitingStatus(
     code: "discretionary.onBattery", sentence: "It can wait, and does so on battery.",
     nextAttempt: Sample.now.addingTimeInterval(75))
+  static let locked = WaitingStatus(
+    code: "keychain", sentence: "The keychain with the key is locked.", nextAttempt: Sample.now.addingTimeInterval(75))
   static let setAside = WaitingStatus(code: "setAside", sentence: "It ran at 3 crashes of the service.")
   static let paused = WaitingStatus(code: "pausedByUser", sentence: "It is paused by the user.")
 
@@ -51,6 +53,10 @@ import TransferProtocol
     (
       Sample.status(1, .waiting) { $0.waiting = onBattery },
       "waits. It can wait, and does so on battery. The conditions are looked at again in 1:15."
+    ),
+    (
+      Sample.status(1, .waiting) { $0.waiting = locked },
+      "waits. The keychain with the key is locked. The keychain is read again in 1:15."
     ),
     (
       Sample.status(1, .waiting) { $0.waiting = paused },

@@ -30,6 +30,10 @@ public struct TransferWaitingReason: Sendable, Hashable, CustomStringConvertible
     case quota
     /// The transfer service's folders or its queue can't be used.
     case storageUnavailable
+    /// Its request or its file is sealed, and the keychain with the key can't be read now.
+    case keychain
+    /// Its request is being changed, and it goes on with the new one.
+    case requestChange
     /// A server asks for a credential, or for a decision about it.
     case needsCredential
     /// As many transfers of its host run as may.
@@ -95,6 +99,8 @@ extension TransferWaitingReason.Kind {
       case "noSpace": .noSpace
       case "quota": .quota
       case "storageUnavailable": .storageUnavailable
+      case "keychain": .keychain
+      case "requestChange": .requestChange
       case "needsCredential": .needsCredential
       case "hostBusy": .hostBusy
       case "sessionBusy": .sessionBusy
