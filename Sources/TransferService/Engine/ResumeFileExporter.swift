@@ -3,7 +3,7 @@ import Logging
 import SystemServices
 import TransferProtocol
 
-/// Makes files of the bytes of cancelled downloads, with which their apps may begin again. They are on the disk when they are
+/// Makes files of the bytes of downloads that were cancelled or have failed, with which their apps may begin again. They are on the disk when they are
 /// told, so this happens on a serial queue of its own. Those of a call wait for the disk once.
 final class ResumeFileExporter: Sendable {
   /// The means to go on with a transfer.
@@ -39,7 +39,7 @@ final class ResumeFileExporter: Sendable {
     let paths = exports.values.compactMap(\.point?.path)
     guard !paths.isEmpty else { return exports }
     do { try files.syncResumeFiles() } catch {
-      log.error("\(paths.count) transfers are cancelled without resume points: \(error)")
+      log.error("\(paths.count) transfers end without resume points: \(error)")
       // No app is told of them.
       for path in paths { try? files.disk.remove(path) }
       for id in transfers { exports[id]?.point = nil }
@@ -53,14 +53,15 @@ final class ResumeFileExporter: Sendable {
       guard let stored = try store.transfer(id) else { return Export() }
       return Export(point: try makePoint(stored), uploadPoint: stored.upload?.point)
     } catch {
-      log.error("transfer \(id) is cancelled without a resume point: \(error)")
+      log.error("transfer \(id) ends without a resume point: \(error)")
       return Export()
     }
   }
 
   /// Only bytes that a later request can prove to belong to the same resource are worth keeping.
   private func makePoint(_ stored: StoredTransfer) throws -> ResumePoint? {
-    guard stored.head.committedOffset > 0, let validator = stored.validator, validator.condition != nil,
+    guard !stored.isDamaged, stored.head.committedOffset > 0, let validator = stored.validator,
+      validator.condition != nil,
       let size = try files.disk.size(of: files.partial(stored.head.id)), size >= stored.head.committedOffset
     else { return nil }
     var point = ResumePoint(

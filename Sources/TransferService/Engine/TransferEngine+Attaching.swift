@@ -169,6 +169,7 @@ extension TransferEngine {
     for transfer in result.filesTaken + lost {
       removeFiles(.delivered(transfer))
     }
+    for path in result.resumeFiles { removeFiles(.file(path)) }
     post(.acknowledged(sequences, removed: result.removed), to: id)
     newTasks.ended(result.told)
     for transfer in result.told { tellWatchers(of: transfer) }

@@ -19,13 +19,16 @@ extension TransferEngine {
 
   /// Whether its resume point has to be made before its end is written.
   private func needsExport(_ id: TransferID) -> Bool {
-    guard let transfer = transfers[id], !transfer.isExportTried, transfer.resumePoint == nil,
-      case .finishing(.cancelled) = transfer.machine.state
-    else { return false }
-    return wantsResumePoint(id)
+    guard let transfer = transfers[id], !transfer.isExportTried, transfer.resumePoint == nil else { return false }
+    switch transfer.machine.state {
+    case .finishing(.cancelled): return wantsResumePoint(id)
+    // Its app is told of it with the failure.
+    case .finishing(.failure): return transfer.received > 0 && transfer.sent == nil
+    default: return false
+    }
   }
 
-  /// Makes the resume points that apps wait for. Their files have to be on the disk, so that is done elsewhere; other ends are
+  /// Makes the resume points that apps wait for, and those of downloads that have failed. Their files have to be on the disk, so that is done elsewhere; other ends are
   /// written meanwhile.
   private func export(_ ids: [TransferID]) {
     guard !ids.isEmpty else { return }
@@ -63,6 +66,7 @@ extension TransferEngine {
       if case .file = end { hasFile = true }
       var completion = completion(end, of: id, outlines[id])
       addSentBytes(to: &completion, of: id)
+      if case .failure = end { completion.resumePoint = transfers[id]?.resumePoint }
       completion.transactions = transactions.latest(id)
       return TransferStore.End(
         transfer: id, hasFile: hasFile, completion: completion, responseIsInQueue: end.isCancellation)
@@ -96,7 +100,10 @@ extension TransferEngine {
     var failed: [(TransferStore.End, any Error)] = []
     for (end, result) in results {
       switch result {
-      case .success(let count): written.append(WrittenEnd(end: end, events: count))
+      case .success(let count):
+        written.append(WrittenEnd(end: end, events: count))
+        // It goes to the app with the event, so no caller that cancels it is given the same file.
+        if end.completion.resumePoint != nil { transfers.update(end.transfer) { $0.resumePoint = nil } }
       case .failure(let error): failed.append((end, error))
       }
     }

@@ -80,6 +80,10 @@ extension TransferEngine {
         log.warning("the days for which things were kept were not counted: \($0)")
       }
       do {
+        let count = try files.removeForgottenResumeFiles(at: clock.date, days)
+        if count > 0 { log.notice("removed the files of \(count) resume points that no app has taken") }
+      } catch { log.warning("files of resume points that no app has taken were not removed: \(error)") }
+      do {
         let removed = try KeptRemains(directory: files.directory).clean(ages, days, at: clock.date) { folder, error in
           log.warning("\(folder.path), which was set aside, was not removed: \(error)")
         }

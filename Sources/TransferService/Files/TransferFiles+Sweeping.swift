@@ -35,7 +35,7 @@ extension TransferFiles {
   }
 
   /// A file that can't be removed or moved keeps no other one from it. A delivered file that the app may be reading this moment stays, and so do the files of resume points, which belong to
-  /// the app, until they are a week old.
+  /// the app, until they are a week old. Those that a service has made of a transfer whose end it did not write were not told.
   ///
   /// - Parameter sweepsDeliveries: whether delivered files and those of resume points go.
   func sweep(
@@ -72,7 +72,9 @@ extension TransferFiles {
     guard sweepsDeliveries else { return result }
     for name in try disk.names(in: deliveryDirectory) {
       if name.hasSuffix(".resume") {
-        guard isForgotten(name, at: date, days) else { continue }
+        let id = TransferID(name.prefix { $0 != "." })
+        let isUntold = id.map { needed.unfinished.contains($0) && isOtherName(name, of: $0) } ?? false
+        guard isUntold || isForgotten(name, at: date, days) else { continue }
         remove("\(deliveryDirectory)/\(name)", &result)
       } else if name.hasSuffix(".tmp") {
         let id = TransferID(name.prefix { $0 != "." })
@@ -112,6 +114,24 @@ extension TransferFiles {
     try disk.rename("\(directory)/\(folder)/\(name)", to: "\(root)/\(folder)/\(name)")
     result.folder = root
     result.setAside += 1
+  }
+
+  /// Removes the files of resume points that no app has taken for a week.
+  ///
+  /// - Returns: how many.
+  func removeForgottenResumeFiles(at date: Date, _ days: KeptDays) throws -> Int {
+    var result = Sweep()
+    for name in try disk.names(in: deliveryDirectory) where name.hasSuffix(".resume") {
+      if isForgotten(name, at: date, days) { remove("\(deliveryDirectory)/\(name)", &result) }
+    }
+    return result.removed
+  }
+
+  /// Whether the transfer has the bytes under a name of its own. Without hard links the file may have the only ones.
+  private func isOtherName(_ name: String, of transfer: TransferID) -> Bool {
+    var (file, own) = (stat(), stat())
+    return lstat("\(deliveryDirectory)/\(name)", &file) == 0 && lstat(partial(transfer), &own) == 0
+      && file.st_ino == own.st_ino && file.st_dev == own.st_dev
   }
 
   /// Apps take the file of a resume point as soon as they hear of it.

@@ -91,6 +91,8 @@ package struct TransferFiles: Sendable {
       try journals.remove(transfer)
       try disk.rename(partial(transfer), to: path)
     }
+    // Its age counts from now on, and not from its last byte.
+    _ = utimensat(AT_FDCWD, path, nil, AT_SYMLINK_NOFOLLOW)
     return path
   }
 

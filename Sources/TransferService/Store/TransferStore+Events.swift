@@ -32,7 +32,12 @@ extension TransferStore {
     package var filesTaken: [TransferID] = []
     /// Transfers without further events.
     package var told: [TransferID] = []
+    /// Files of resume points that their apps were told of. An app of this version has moved its file away.
+    package var resumeFiles: [String] = []
   }
+
+  /// Whether an event has a resume point. It finds the field of a record that was not decoded, and may find a text that looks so.
+  static let hasResumePoint = "instr(completion, CAST('\"resumePoint\":{' AS BLOB)) > 0"
 
   /// Forgets events that the app has handled.
   ///
@@ -48,7 +53,10 @@ extension TransferStore {
   {
     var result = Acknowledgement()
     let find = try database.cachedStatement(
-      sql: "SELECT transfer, kind FROM events WHERE session = ? AND sequence = ?")
+      sql: """
+        SELECT transfer, kind, CASE WHEN \(hasResumePoint) THEN completion END FROM events
+        WHERE session = ? AND sequence = ?
+        """)
     let delete = try database.cachedStatement(sql: "DELETE FROM events WHERE session = ? AND sequence = ?")
     let count = try database.cachedStatement(sql: "SELECT COUNT(*) FROM events WHERE transfer = ?")
     for sequence in Set(sequences).sorted() {
@@ -57,6 +65,8 @@ extension TransferStore {
       let transfer: TransferID = try columns.next()
       result.removed += 1
       if StoredEvent.Kind(rawValue: try columns.next()) == .finishedDownloading { result.filesTaken.append(transfer) }
+      let completion: Completion? = columns.json()
+      if let path = completion?.resumePoint?.path { result.resumeFiles.append(path) }
       try delete.execute(arguments: [session, sequence])
       guard try Int.fetchOne(count, arguments: [transfer]) == 0 else { continue }
       result.told.append(transfer)

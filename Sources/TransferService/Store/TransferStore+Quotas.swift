@@ -65,7 +65,7 @@ extension TransferStore {
     }
   }
 
-  /// Bytes of an app's parts, and of its files that it has not taken.
+  /// Bytes of an app's parts, and of its files and the parts of failed downloads that it has not taken.
   ///
   /// - Parameter running: Transfers that are left out.
   func fileBytes(of app: AppID, without running: [TransferID] = []) throws -> Int64 {
@@ -75,7 +75,8 @@ extension TransferStore {
         sql: """
           SELECT SUM(committedOffset) FROM transfers JOIN sessions ON sessions.id = transfers.session
           WHERE sessions.app = ? AND acknowledged = 0 AND (state <> 'completed' OR EXISTS (
-            SELECT 1 FROM events WHERE events.transfer = transfers.id AND kind = 'finishedDownloading'))
+            SELECT 1 FROM events WHERE events.transfer = transfers.id
+              AND (kind = 'finishedDownloading' OR \(TransferStore.hasResumePoint))))
             AND transfers.id NOT IN (\(running.map(String.init).joined(separator: ",")))
           """,
         arguments: [app]) ?? 0

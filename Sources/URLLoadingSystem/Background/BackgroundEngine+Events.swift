@@ -1,4 +1,5 @@
 import Foundation
+import NIOPosix
 import TransferProtocol
 
 extension BackgroundEngine {
@@ -77,11 +78,28 @@ extension BackgroundEngine {
         received: completion.countOfBytesReceived, expected: completion.countOfBytesExpectedToReceive)
       work.adopt(sent: completion.countOfBytesSent, expected: completion.countOfBytesExpectedToSend)
       if let failure = completion.failure {
-        finish(work, .failure(failure.urlError))
+        fail(work, failure.urlError, completion.resumePoint)
       } else {
         succeed(work)
       }
     case .other: break
+    }
+  }
+
+  /// - Parameter point: the bytes with which a later task can go on.
+  private func fail(_ work: BackgroundWork, _ error: URLError, _ point: ResumePoint?) {
+    let task = work.task
+    // A process that has no delegate leaves the event to one that has, and the file with it. An app that gives the download up
+    // wants none; the service removes it.
+    guard let point, work.delivery != nil, task.wantsResumeData else { return finish(work, .failure(error)) }
+    NIOThreadPool.singleton.runIfActive(eventLoop: executor.loop) {
+      DownloadResumeData(point, of: task, leavesRoom: true)?.encoded()
+    }.whenComplete { data in
+      self.onLoop { engine in
+        // It has ended with its session meanwhile.
+        guard engine.works[task.taskIdentifier] === work else { return }
+        engine.finish(work, .failure(error.adding(try? data.get(), forKey: NSURLSessionDownloadTaskResumeData)))
+      }
     }
   }
 

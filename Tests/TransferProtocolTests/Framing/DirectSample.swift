@@ -144,6 +144,7 @@ struct DirectSample: CustomStringConvertible, Sendable {
     (completion.countOfBytesSent, completion.countOfBytesExpectedToSend) = (3, 4)
     completion.transactions = [transaction]
     completion.sealedTransactions = Data([1, 2])
+    completion.resumePoint = ResumePoint(path: "/p", offset: 5, url: "u")
     return completion
   }()
 

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSemantics
 import LoopbackServer
 import SystemFakes
 import Testing
@@ -6,7 +7,7 @@ import TransferProtocol
 
 @testable import TransferService
 
-/// Files with which apps begin cancelled downloads again, while the disk takes its time.
+/// Files with which apps begin cancelled and failed downloads again, while the disk takes its time.
 @Suite struct TransferEngineResumePointsTests {
   /// An app with downloads that are suspended, of which four bytes are there.
   private func withDownloads(
@@ -116,6 +117,123 @@ import TransferProtocol
       let reply = try await app.ask(cancellation(of: 1))
       #expect(resumePoint(reply) == nil && fixture.names("delivery") == [])
       #expect(resumePoint(try await app.ask(cancellation(of: 2))) != nil)
+    }
+  }
+
+  // MARK: Downloads that fail
+
+  /// An app with a download that runs, of which four bytes are there.
+  private func withRun(
+    validator: ResumeValidator? = .init(entityTag: "\"x\""), options: SessionOptions = SessionOptions(),
+    _ body: (EngineFixture, FakeClient, ScriptedRunner, TransferID) async throws -> Void
+  ) async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner) { fixture in
+      let app = fixture.client()
+      try await app.begin(options: options)
+      let id = try #require(try await app.create([.download("http://h/1")]).first)
+      try await eventually("the run") { runner.running == [id] }
+      try fixture.store.commit(
+        offset: 4,
+        representation: .init(
+          response: ResponseSummary(url: "http://h/1", status: 200), validator: validator, expectedTotal: 9), of: id)
+      try Data("part".utf8).write(to: URL(fileURLWithPath: fixture.files.partial(id)))
+      try await body(fixture, app, runner, id)
+    }
+  }
+
+  private func fail(_ id: TransferID, _ runner: ScriptedRunner) {
+    runner.end(id, .failed(.timedOut("http://h/1"), nil, received: 4))
+  }
+
+  @Test func aFailureHandsOverWhatArrived() async throws {
+    try await withRun { fixture, app, runner, id in
+      fail(id, runner)
+      let event = try await app.nextEvent()
+      #expect(event.completion?.failure?.code == URLError.Code.timedOut.rawValue)
+      let point = try #require(event.completion?.resumePoint)
+      #expect(point.offset == 4 && point.expectedTotal == 9 && point.entityTag == "\"x\"" && point.url == "http://h/1")
+      #expect(FileManager.default.contents(atPath: point.path) == Data("part".utf8) && fixture.names("partial") == [])
+      #expect(try ResumeFile(path: point.path, files: fixture.files, transfer: 2).isAcceptable { $0 == id })
+      // The next life tells it, too, until the app has acknowledged the end.
+      let next = try await fixture.nextLife()
+      let again = next.client()
+      try await again.begin()
+      let repeated = try await again.nextEvent()
+      #expect(repeated.completion?.resumePoint == point && FileManager.default.fileExists(atPath: point.path))
+      try await again.acknowledge([repeated])
+      #expect(next.names("delivery") == [])
+    }
+  }
+
+  /// Also one that waits for its next try, whose time is over.
+  @Test func aFailureWhileItWaitsHandsOverWhatArrived() async throws {
+    var options = SessionOptions()
+    options.timeoutIntervalForResource = 100
+    try await withRun(options: options) { fixture, app, runner, id in
+      runner.end(id, .retry(.timedOut("http://h/1"), kept: KeptBytes(4), received: 4))
+      await fixture.settle()
+      fixture.disk.set([.init(.link, code: EPERM, path: "partial")])
+      fixture.clock.advance(by: 200)
+      await fixture.advance(by: 1)
+      let path = try #require(try await app.nextEvent().completion?.resumePoint?.path)
+      #expect(FileManager.default.contents(atPath: path) == Data("part".utf8))
+    }
+  }
+
+  @Test func bytesThatProveNothingAreNotHandedOver() async throws {
+    try await withRun(validator: nil) { fixture, app, runner, id in
+      fail(id, runner)
+      let event = try await app.nextEvent()
+      #expect(event.completion?.failure != nil && event.completion?.resumePoint == nil)
+      await fixture.settle()
+      #expect(fixture.names("delivery") == [] && fixture.names("partial") == [])
+    }
+  }
+
+  @Test func aFailureWhoseFileCanNotBeMadeIsToldWithoutIt() async throws {
+    try await withRun { fixture, app, runner, id in
+      let operations: [FaultyFileSystem.Operation] = [.link, .rename]
+      fixture.disk.set(operations.map { FaultyFileSystem.Fault($0, code: ENOSPC, path: "partial") })
+      fail(id, runner)
+      let completion = try await app.nextEvent().completion
+      #expect(completion?.failure?.code == URLError.Code.timedOut.rawValue && completion?.resumePoint == nil)
+      await fixture.settle()
+      #expect(fixture.names("delivery") == [] && fixture.names("partial") == [])
+    }
+  }
+
+  /// There is one file.
+  @Test func aCancellationThatComesTooLateIsGivenNoFile() async throws {
+    try await withRun { fixture, app, runner, id in
+      let number = try await fixture.holdingQueue {
+        fail(id, runner)
+        try await eventually("the file of the app") { fixture.names("delivery").count == 1 }
+        return app.tell(cancellation(of: 1))
+      }
+      #expect(resumePoint(try await app.awaitReply(to: number)) == nil)
+      let event = try await app.nextEvent()
+      #expect(event.completion?.resumePoint != nil)
+    }
+  }
+
+  @Test func theFileCountsForTheAppUntilItHasIt() async throws {
+    try await withRun { fixture, app, runner, id in
+      fail(id, runner)
+      let event = try await app.nextEvent()
+      let owner = try #require(try fixture.store.transfer(id)?.app)
+      #expect(try fixture.store.fileBytes(of: owner) == 4)
+      try await app.acknowledge([event])
+      #expect(try fixture.store.fileBytes(of: owner) == 0)
+    }
+  }
+
+  /// The service was killed between the file and the end: no app was told, and the transfer goes on.
+  @Test func aFileThatWasNotToldGoesWithTheNextStart() async throws {
+    try await withDownloads(1) { fixture, _ in
+      let path = try fixture.files.makeResumeFile(1)
+      let next = try await fixture.nextLife()
+      #expect(next.names("delivery") == [] && next.names("partial") == ["1"], "\(path)")
     }
   }
 }

@@ -234,6 +234,25 @@ import TransferProtocol
     for path in ["set-aside/Zoo", "delivery/8.a.tmp"] { #expect(days[path] == 0, "\(path)") }
   }
 
+  /// A download that had waited for its server for more than a week fails: the app has the week from then on.
+  @Test func theAgeOfAResumeFileCountsFromItsMaking() throws {
+    func setDate(_ path: String) throws {
+      let date = Date(timeIntervalSinceNow: -8 * 86_400)
+      try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: path)
+    }
+    try write(files.partial(7))
+    try setDate(files.partial(7))
+    let path = try files.makeResumeFile(7)
+    let days = KeptDays(days: ["delivery/\((path as NSString).lastPathComponent)": 100])
+    #expect(try files.removeForgottenResumeFiles(at: Date(), days) == 0)
+    let needed = TransferFiles.NeededFiles(unfinished: [], undelivered: [], isKnown: { _ in true })
+    _ = try files.sweep(keeping: needed, days: days)
+    #expect(FileManager.default.fileExists(atPath: path))
+    try setDate(path)
+    #expect(try files.removeForgottenResumeFiles(at: Date(), days) == 1)
+    #expect(!FileManager.default.fileExists(atPath: path))
+  }
+
   @Test func removesOnlyFilesOfKnownTransfersThatNeedThemNoMore() throws {
     for name in [
       "partial/1", "partial/2", "complete/1", "complete/3", "complete/4", "delivery/3.a.tmp",

@@ -9,6 +9,7 @@ extension Completion: DirectJSON {
       try $0.field("countOfBytesSent", countOfBytesSent)
       try $0.codableField("failure", failure)
       try $0.field("response", response)
+      try $0.codableField("resumePoint", resumePoint)
       try $0.field("sealedTransactions", sealedTransactions)
       try $0.field("transactions", transactions)
     }
@@ -20,6 +21,7 @@ extension Completion: DirectJSON {
     var (received, expected, sent, expectedToSend): (Int64?, Int64?, Int64?, Int64?)
     var transactions: [TransactionDescription]?
     var sealedTransactions: Data?
+    var resumePoint: ResumePoint?
     try scanner.openObject()
     while let name = try scanner.nextName() {
       switch name {
@@ -29,6 +31,7 @@ extension Completion: DirectJSON {
       case "countOfBytesSent": sent = try scanner.optional()
       case "failure": failure = try scanner.codable()
       case "response": response = try scanner.optional()
+      case "resumePoint": resumePoint = try scanner.codable()
       case "sealedTransactions": sealedTransactions = try scanner.optional()
       case "transactions": transactions = try scanner.optional()
       default: try scanner.skip()
@@ -38,7 +41,7 @@ extension Completion: DirectJSON {
     self.init(
       failure: failure, response: response, countOfBytesReceived: received, countOfBytesExpectedToReceive: expected)
     (countOfBytesSent, countOfBytesExpectedToSend) = (sent, expectedToSend)
-    (self.transactions, self.sealedTransactions) = (transactions, sealedTransactions)
+    (self.transactions, self.sealedTransactions, self.resumePoint) = (transactions, sealedTransactions, resumePoint)
   }
 }
 

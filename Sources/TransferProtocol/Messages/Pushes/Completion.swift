@@ -12,6 +12,9 @@ package struct Completion: Codable, Sendable, Equatable {
   package var countOfBytesExpectedToSend: Int64?
   /// The latest requests and responses, oldest first, as far as the service remembers them; nil from older services.
   package var transactions: [TransactionDescription]?
+  /// The bytes of a download that has failed, with which a later task can go on; nil where there are none of use, and from older
+  /// services.
+  package var resumePoint: ResumePoint?
   /// In the transfer service's queue: the transactions, which `transactions` is without. nil in messages.
   package var sealedTransactions: Data?
 

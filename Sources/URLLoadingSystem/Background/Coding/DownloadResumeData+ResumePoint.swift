@@ -7,10 +7,13 @@ import TransferProtocol
 extension DownloadResumeData {
   /// Takes over the file that the transfer service handed out. Blocks, and copies when our temporary folder is on
   /// another file system. nil when that fails.
-  init?(_ point: ResumePoint, of task: URLSessionTask) {
+  ///
+  /// - Parameter leavesRoom: whether it fails rather than copy more than half of what that file system has room for: the app
+  ///   has not asked for the file.
+  init?(_ point: ResumePoint, of task: URLSessionTask, leavesRoom: Bool = false) {
     // The app may have given the task another request than it was made with; the bytes are those of that one.
     guard let request = task.presentRequest, point.offset > 0,
-      let name = try? TemporaryFile.adopt(point.path, size: point.offset)
+      let name = try? TemporaryFile.adopt(point.path, size: point.offset, leavesRoom: leavesRoom)
     else { return nil }
     let now = Int64(Date().timeIntervalSince1970)
     let date = point.serverDate.flatMap { HTTPDate.parse($0) } ?? now

@@ -70,17 +70,44 @@ package enum TemporaryFile {
   /// Throws when `open(named:size:)` would. Blocks.
   static func check(_ name: String, size: Int64) throws { close(try open(named: name, size: size).descriptor) }
 
-  /// Moves the first `size` bytes of the file at `path` to a new file here and returns its name. Blocks.
-  static func adopt(_ path: String, size: Int64) throws -> String {
-    let name = prefix + randomName() + suffix
+  /// Moves the first `size` bytes of the file at `path` to a file here and returns its name. Blocks.
+  ///
+  /// The transfer service tells a process of the file again where an earlier one has ended before it acknowledged it: the file
+  /// is found where that process has moved it, as it was then.
+  ///
+  /// - Parameter leavesRoom: whether the move fails rather than copy so much to another file system that more than half of its
+  ///   space is taken by it: the folder may be in memory.
+  static func adopt(_ path: String, size: Int64, leavesRoom: Bool = false) throws -> String {
+    let name = ownName(of: path)
     let own = directory.appendingPathComponent(name, isDirectory: false).path
     let disk = LinuxFileSystem()
+    guard let length = try disk.size(of: path) else {
+      try check(name, size: size)
+      return name
+    }
+    if leavesRoom, !isOnOneFileSystem(path, directory.path), try disk.freeSpace(at: directory.path) / 2 < length {
+      throw SystemError(ENOSPC, "copy", path: own)
+    }
+    // An earlier process was killed before it had removed the first name.
+    try disk.remove(own)
     try disk.link(path, to: own)
     try disk.remove(path)
     let file = try disk.open(own)
     defer { try? file.close() }
     try file.truncate(to: size)
     return name
+  }
+
+  /// The same for each file. The names of the transfer service have 128 random bits in their middle.
+  private static func ownName(of path: String) -> String {
+    let parts = (path as NSString).lastPathComponent.split(separator: ".")
+    let name = prefix + (parts.count == 3 ? parts[1].filter { $0 != "-" } : "") + suffix
+    return isName(name) ? name : prefix + randomName() + suffix
+  }
+
+  private static func isOnOneFileSystem(_ first: String, _ second: String) -> Bool {
+    var (one, other) = (stat(), stat())
+    return stat(first, &one) == 0 && stat(second, &other) == 0 && one.st_dev == other.st_dev
   }
 
   /// Removes the file if it is still there. Blocks.

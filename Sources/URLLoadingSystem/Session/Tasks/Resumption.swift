@@ -13,7 +13,7 @@ extension URLError {
   var resumeData: Data? { downloadTaskResumeData ?? uploadTaskResumeData }
 
   /// The file of ours that the resume data names; nil when it names none.
-  var resumeFile: URL? {
+  package var resumeFile: URL? {
     if let data = downloadTaskResumeData, let data = try? DownloadResumeData(decoding: data) {
       return TemporaryFile.directory.appendingPathComponent(data.fileName, isDirectory: false)
     }

@@ -88,7 +88,8 @@ final class FakeTransferService: TransferConnecting, Sendable {
 
   /// The download arrives as a file at `path`, or fails.
   func end(
-    _ task: Int, path: String?, failure: TransferFailure? = nil, transactions: [TransactionDescription]? = nil
+    _ task: Int, path: String?, failure: TransferFailure? = nil, transactions: [TransactionDescription]? = nil,
+    resumePoint: ResumePoint? = nil
   ) {
     let response = ResponseSummary(url: "http://example.com/", status: 200)
     state.withLock { state in
@@ -100,6 +101,7 @@ final class FakeTransferService: TransferConnecting, Sendable {
       var completion = Completion(
         failure: failure, response: response, countOfBytesReceived: 4, countOfBytesExpectedToReceive: 4)
       completion.transactions = transactions
+      completion.resumePoint = resumePoint
       events.append(.completed(completion))
       for event in events {
         state.lastSequence += 1
