@@ -10,10 +10,16 @@ package struct DurableInstant: Codable, Sendable, Equatable {
   package var wall: Double
   /// How many seconds of the time since then were counted before; nil: none. They count whatever the wall clock says.
   package var counted: TimeInterval?
+  /// How many seconds of the time since then had passed when it was stopped; nil: it goes on. The reader decides what that means:
+  /// `instant(on:past:future:)` does not look at it.
+  package var passed: TimeInterval?
 
   /// One that was stored.
-  package init(bootID: String, nanoseconds: Int64, wall: Double, counted: TimeInterval?) {
-    (self.bootID, self.nanoseconds, self.wall, self.counted) = (bootID, nanoseconds, wall, counted)
+  package init(
+    bootID: String, nanoseconds: Int64, wall: Double, counted: TimeInterval?, passed: TimeInterval? = nil
+  ) {
+    (self.bootID, self.nanoseconds, self.wall) = (bootID, nanoseconds, wall)
+    (self.counted, self.passed) = (counted, passed)
   }
 
   package init(_ instant: BootInstant, clock: any ServiceClock) {

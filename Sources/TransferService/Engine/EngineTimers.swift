@@ -16,6 +16,8 @@ final class EngineTimers {
     case network
     /// The time of a transfer that waits is over.
     case deadline
+    /// Times that stand still or go on are written again.
+    case times
     /// The service's folders and its queue are tried again.
     case storage
     /// A transfer's end is written again.

@@ -2,7 +2,8 @@ import Foundation
 import SystemServices
 import TransferProtocol
 
-/// The time that an app gives a transfer for the whole resource.
+/// The time that an app gives a transfer for the whole resource. It stands still while the app suspends the transfer, and while the
+/// user pauses it.
 enum ResourceTime {
   static let defaultLimit: TimeInterval = 7 * 86_400
 
@@ -17,12 +18,13 @@ enum ResourceTime {
     DurableInstant(clock.now + delay(earliestBegin, clock), clock: clock)
   }
 
-  /// The beginning on the clock of this start of the machine. Across a restart only the wall clock tells how much has
+  /// The beginning on the clock of this start of the machine; of a time that stands still, as if it went on from now. Across a restart only the wall clock tells how much has
   /// passed since the one before, and it may have been set: it takes half of the limit at most.
   static func start(
     _ stored: DurableInstant, limit: TimeInterval, earliestBegin: Date?, clock: any ServiceClock
   ) -> BootInstant {
-    stored.instant(on: clock, past: limit / 2, future: delay(earliestBegin, clock))
+    if let passed = passed(stored) { return clock.now + -passed }
+    return stored.instant(on: clock, past: limit / 2, future: delay(earliestBegin, clock))
   }
 
   /// The beginning by the clock of this start of the machine, with what has passed by now: the next restart takes nothing
@@ -34,6 +36,30 @@ enum ResourceTime {
     var anchored = DurableInstant(start, clock: clock)
     anchored.counted = max(0, clock.now - start)
     return anchored
+  }
+
+  /// How much of it has passed, where it stands still; nil where it goes on.
+  static func passed(_ stored: DurableInstant) -> TimeInterval? {
+    stored.passed.map { $0.isFinite ? max(0, $0) : 0 }
+  }
+
+  /// It stands still from now on. A service of an earlier version lets it go on.
+  static func stopped(
+    _ stored: DurableInstant, limit: TimeInterval, earliestBegin: Date?, clock: any ServiceClock
+  ) -> DurableInstant {
+    let start = start(stored, limit: limit, earliestBegin: earliestBegin, clock: clock)
+    var stopped = DurableInstant(start, clock: clock)
+    stopped.passed = max(0, clock.now - start)
+    return stopped
+  }
+
+  /// A time that stood still goes on. One that had not begun begins now, or with the earliest date.
+  static func continued(_ stored: DurableInstant, earliestBegin: Date?, clock: any ServiceClock) -> DurableInstant {
+    guard let passed = passed(stored) else { return stored }
+    guard passed > 0 else { return start(earliestBegin: earliestBegin, clock: clock) }
+    var start = DurableInstant(clock.now + -passed, clock: clock)
+    start.counted = passed
+    return start
   }
 
   private static func delay(_ date: Date?, _ clock: any ServiceClock) -> TimeInterval {

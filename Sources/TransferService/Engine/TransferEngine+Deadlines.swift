@@ -33,17 +33,59 @@ extension TransferEngine {
     for id in (sessions[session]?.unfinished ?? [:]).values { watchDeadline(of: id) }
   }
 
+  /// Its app has suspended or resumed it, or the user has paused it or let it go on.
+  func stopOrContinueTime(of id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard let transfer = transfers[id], let started = transfer.started, !transfer.machine.isEnding else { return }
+    let limit = sessions[transfer.session].map { ResourceTime.limit($0.options) } ?? ResourceTime.defaultLimit
+    let date = transfer.machine.earliestBegin
+    let time =
+      transfer.machine.stopsTime
+      ? ResourceTime.stopped(started, limit: limit, earliestBegin: date, clock: clock)
+      : ResourceTime.continued(started, earliestBegin: date, clock: clock)
+    guard time != started else { return }
+    transfers.update(id) { $0.started = time }
+    changedTimes.insert(id)
+  }
+
+  /// Called at the end of each turn. Those of many transfers are one change. A service that ends before it is written brings the
+  /// times in line with the states when it starts.
+  func writeTimes() {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard !changedTimes.isEmpty, !timers.isSet(.times) else { return }
+    let ids = changedTimes
+    changedTimes = []
+    let times = ids.reduce(into: [:]) { times, id in times[id] = transfers[id]?.started }
+    guard !times.isEmpty else { return }
+    write {
+      store.setStarted(times, ended: $0)
+    } failed: { engine, error in
+      engine.log.error("the times of \(times.count) transfers could not be noted and will be: \(error)")
+      engine.changedTimes.formUnion(ids)
+      // The turn that the timer begins writes them.
+      if engine.isServing { engine.setTimer(.times, in: engine.settings.storagePatience) { _ in } }
+    }
+  }
+
   /// The beginnings of the times of transfers that an app wants for the first time.
   func newTimes(of transfers: [TransferID]) -> [TransferID: DurableInstant] {
     transfers.reduce(into: [:]) { times, id in
       guard let transfer = self.transfers[id], transfer.started == nil else { return }
       times[id] = ResourceTime.start(earliestBegin: transfer.machine.earliestBegin, clock: clock)
+      // It begins when the user lets it go on.
+      if transfer.machine.isHeld, !transfer.machine.isSetAside { times[id]?.passed = 0 }
     }
   }
 
   /// A new date moves a beginning that lies ahead, and a date that lies ahead any beginning; nil where it stays.
   func time(of id: TransferID, movedTo date: Date?) -> DurableInstant? {
     guard let date, let started = transfers[id]?.started else { return nil }
+    if ResourceTime.passed(started) != nil {
+      guard date > clock.date else { return nil }
+      var time = ResourceTime.start(earliestBegin: date, clock: clock)
+      time.passed = 0
+      return time
+    }
     let isAhead = started.instant(on: clock, past: 0, future: .infinity) > clock.now
     return isAhead || date > clock.date ? ResourceTime.start(earliestBegin: date, clock: clock) : nil
   }
@@ -73,17 +115,15 @@ extension TransferEngine {
     setTimer(.deadline, in: min(max(0.001, earliest - clock.now), TransferEngine.longestLook)) { _ in }
   }
 
-  /// Gives every transfer that an app wants a beginning of its time, by the clock of this start of the machine.
+  /// Gives every transfer that an app wants a beginning of its time, by the clock of this start of the machine, and has the times
+  /// of those stand still that are suspended or paused.
   func anchorTimes(_ heads: [StoredTransferHead], in sessions: [StoredSession]) throws -> [StoredTransferHead] {
     let limits = Dictionary(sessions.map { ($0.id, ResourceTime.limit($0.options)) }) { $1 }
     var anchored: [TransferID: DurableInstant] = [:]
-    for head in heads where head.state == .active && head.started?.bootID != clock.bootID {
-      guard let started = head.started else {
-        anchored[head.id] = ResourceTime.start(earliestBegin: head.earliestBegin, clock: clock)
-        continue
-      }
+    for head in heads {
       let limit = limits[head.session] ?? ResourceTime.defaultLimit
-      anchored[head.id] = ResourceTime.anchor(started, limit: limit, earliestBegin: head.earliestBegin, clock: clock)
+      let time = time(of: head, limit: limit)
+      if let time, time != head.started { anchored[head.id] = time }
     }
     guard !anchored.isEmpty else { return heads }
     try store.setStarted(anchored)
@@ -92,6 +132,21 @@ extension TransferEngine {
       head.started = anchored[head.id] ?? head.started
       return head
     }
+  }
+
+  private func time(of head: StoredTransferHead, limit: TimeInterval) -> DurableInstant? {
+    let date = head.earliestBegin
+    guard
+      let started = head.started
+        ?? (head.state == .active ? ResourceTime.start(earliestBegin: date, clock: clock) : nil)
+    else { return nil }
+    let isStopped = ResourceTime.passed(started) != nil
+    if head.state == .suspended || head.isHeld {
+      return isStopped ? started : ResourceTime.stopped(started, limit: limit, earliestBegin: date, clock: clock)
+    }
+    guard !isStopped else { return ResourceTime.continued(started, earliestBegin: date, clock: clock) }
+    guard started.bootID != clock.bootID else { return started }
+    return ResourceTime.anchor(started, limit: limit, earliestBegin: date, clock: clock)
   }
 }
 

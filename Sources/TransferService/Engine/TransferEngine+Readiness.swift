@@ -92,7 +92,8 @@ extension TransferEngine {
   }
 
   private func remainingTime(of stored: StoredTransfer, limit: TimeInterval) -> TimeInterval {
-    guard let started = stored.started else {
+    // That of the queue may be about to be written.
+    guard let started = transfers[stored.head.id]?.started ?? stored.started else {
       let start = ResourceTime.start(earliestBegin: nil, clock: clock)
       transfers.update(stored.head.id) { $0.started = start }
       noteStart(start, of: stored.head.id)
@@ -107,7 +108,7 @@ extension TransferEngine {
   /// The time begins with the next start where this is lost with a crash.
   private func noteStart(_ start: DurableInstant, of id: TransferID) {
     write {
-      store.setStarted(start, of: id, ended: $0)
+      store.setStarted([id: start], ended: $0)
     } failed: { engine, error in
       engine.log.error("the start of transfer \(id) could not be noted: \(error)")
     }

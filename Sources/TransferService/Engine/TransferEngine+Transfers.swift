@@ -11,6 +11,7 @@ extension TransferEngine {
     guard let earlier = transfers[id]?.machine, let session = transfers[id]?.session else { return }
     let actions = transfers.handle(event, for: id, at: Moment(clock))
     if let machine = transfers[id]?.machine { announce(machine, after: earlier, to: session) }
+    if transfers[id]?.machine.stopsTime != earlier.stopsTime { stopOrContinueTime(of: id) }
     for action in actions { perform(action, for: id) }
     if transfers[id]?.machine.mayRunOutOfTime != earlier.mayRunOutOfTime { watchDeadline(of: id) }
     if transfers[id]?.machine.awaitsStorage == true { transfers.update(id) { $0.postponeCancellations() } }

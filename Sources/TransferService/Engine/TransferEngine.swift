@@ -96,6 +96,8 @@ package final class TransferEngine: @unchecked Sendable {
   var scheduler: Scheduler
   var deadlines = ResourceDeadlines()
   var plannedDeadline: BootInstant?
+  /// Transfers whose times have begun to stand still, or to go on, and are to be written.
+  var changedTimes: Set<TransferID> = []
   var history: HistoryLimit
   var tries = TransferTries()
   var transactions = TransferTransactions()
@@ -297,6 +299,7 @@ package final class TransferEngine: @unchecked Sendable {
       // A service that ends waits for no others.
       writeEnds(requestsWait: isServing && arrivedRequests.load(ordering: .relaxed) > 0)
     } while !posted.isEmpty || mayChoose && scheduler.isDecisionDue
+    writeTimes()
     tellReasons()
     planDeadline()
     tellActivity()

@@ -14,6 +14,10 @@ extension TransferMachine {
   /// Only the app can make it go on.
   var needsApp: Bool { if case .waitingForApp = state { true } else { false } }
 
+  /// Its app has suspended it, or the user pauses it: the time for the whole resource stands still. That of one that is set aside
+  /// goes on.
+  var stopsTime: Bool { rests && !(isSetAside && hold?.goesOn == true) }
+
   /// It waits, or is set aside, and its time passes.
   var mayRunOutOfTime: Bool {
     switch state {

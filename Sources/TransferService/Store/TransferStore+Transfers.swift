@@ -314,9 +314,9 @@ extension TransferStore {
 
   /// - Parameter ended: see `QueueDatabase.write`.
   package func setStarted(
-    _ instant: DurableInstant, of transfer: TransferID, ended: @escaping @Sendable (Result<Void, any Error>) -> Void
+    _ instants: [TransferID: DurableInstant], ended: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
-    database.write({ try TransferStore.setStarted([transfer: instant], in: $0) }, ended: ended)
+    database.write({ try TransferStore.setStarted(instants, in: $0) }, ended: ended)
   }
 
   private static func setStarted(_ instants: [TransferID: DurableInstant], in database: Database) throws {

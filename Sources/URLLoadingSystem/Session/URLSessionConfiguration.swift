@@ -30,7 +30,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     set { self[\.timeoutIntervalForRequest] = newValue }
   }
 
-  /// Longest time for a whole resource, in seconds, with every retry and wait. Default 604800: seven days.
+  /// Longest time for a whole resource, in seconds, with every retry and wait, but without the time in which a task is suspended, or
+  /// paused by the user in the background. Default 604800: seven days.
   open var timeoutIntervalForResource: TimeInterval {
     get { self[\.timeoutIntervalForResource] }
     set { self[\.timeoutIntervalForResource] = newValue }

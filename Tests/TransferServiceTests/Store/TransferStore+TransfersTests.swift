@@ -64,7 +64,7 @@ import TransferProtocol
     try store.commit(offset: 20, representation: nil, of: id)
     try store.setState(.active, of: [id])
     try await written { store.setRetry(failures: 3, because: "lost", at: PlannedTry(instant), of: id, ended: $0) }
-    try await written { store.setStarted(instant, of: id, ended: $0) }
+    try await written { store.setStarted([id: instant], ended: $0) }
     #expect(try store.transfer(id)?.started == instant)
     try store.setStarted([id: instant])
 
