@@ -61,15 +61,29 @@ extension TransferEngine {
     do { outlines = cancelled.isEmpty ? [:] : try store.outlines(of: cancelled) } catch {
       log.error("\(cancelled.count) cancelled transfers end without their URLs: \(error)")
     }
+    let kept = filesKept(of: states)
     return states.map { id, end in
       var hasFile = false
       if case .file = end { hasFile = true }
       var completion = completion(end, of: id, outlines[id])
       addSentBytes(to: &completion, of: id)
       if case .failure = end { completion.resumePoint = transfers[id]?.resumePoint }
+      if let path = kept[id] {
+        completion.failure?.message += " A file that had been loaded before is kept in \(path)."
+      }
       completion.transactions = transactions.latest(id)
       return TransferStore.End(
         transfer: id, hasFile: hasFile, completion: completion, responseIsInQueue: end.isCancellation)
+    }
+  }
+
+  /// The paths of files of failed transfers whose ends were lost with a crash or the queue.
+  private func filesKept(of ends: [(TransferID, TransferMachine.End)]) -> [TransferID: String] {
+    let failed = ends.filter { if case .failure = $1 { true } else { false } }.map(\.0)
+    guard !failed.isEmpty else { return [:] }
+    do { return try files.completeSetAside(failed) } catch {
+      log.warning("files that were set aside were not looked for: \(error)")
+      return [:]
     }
   }
 

@@ -104,29 +104,22 @@ extension TransferEngine {
   private func finishRenamed(_ heads: [StoredTransferHead]) throws -> [StoredTransferHead] {
     let renamed = Set(try files.disk.names(in: files.completeDirectory).compactMap { TransferID($0) })
     guard !renamed.isEmpty else { return heads }
+    var unknown: [StoredTransferHead] = []
     for head in heads where renamed.contains(head.id) {
-      do { try finishRenamed(head) } catch {
+      do { if try !finishRenamed(head) { unknown.append(head) } } catch {
         log.error("transfer \(head.id), whose file is complete, is tried again: \(error)")
       }
     }
+    setAside(unknown)
     return try store.unfinishedHeads()
   }
 
-  private func finishRenamed(_ head: StoredTransferHead) throws {
+  /// - Returns: whether it is over. Response and length of a large file are committed before the rename, and those of a small one
+  ///   with the end: without them the queue does not know what the file is.
+  private func finishRenamed(_ head: StoredTransferHead) throws -> Bool {
     guard let stored = try store.transfer(head.id), let response = stored.response,
       let size = try files.disk.size(of: files.complete(head.id)), size == head.committedOffset
-    else {
-      // Response and length are committed before the rename; without them the queue does not know this file. A small one is
-      // loaded again.
-      guard let size = try files.disk.size(of: files.complete(head.id)) else { return }
-      if head.committedOffset == 0, size <= JournalledPart.largestUncounted {
-        try files.disk.remove(files.complete(head.id))
-      } else {
-        let folder = try files.setAside(head.id, in: TransferFiles.completeName, date: clock.date)
-        log.warning("the file of transfer \(head.id) is not the one that the queue knows; it was moved to \(folder)")
-      }
-      return
-    }
+    else { return false }
     let completion = Completion(
       failure: nil, response: response, countOfBytesReceived: size, countOfBytesExpectedToReceive: size)
     // No key is open yet.
@@ -134,5 +127,33 @@ extension TransferEngine {
       transfer: head.id, hasFile: true, completion: completion, responseIsInQueue: true)
     _ = try store.finish([end], date: clock.date)
     log.notice("transfer \(head.id) was complete; its events were not written yet, and are now")
+    return true
+  }
+
+  /// Keeps complete files that the queue does not know. Their transfers load them again, where their requests can be repeated.
+  private func setAside(_ heads: [StoredTransferHead]) {
+    let (folder, failures) = files.setAsideComplete(heads.map(\.id), date: clock.date)
+    for (id, error) in failures { log.error("the file of transfer \(id) was not moved: \(error)") }
+    guard let folder else { return }
+    for head in heads where failures[head.id] == nil {
+      let path = "\(folder)/\(TransferFiles.completeName)/\(head.id)"
+      log.warning("the file of transfer \(head.id) is not the one that the queue knows; it was moved to \(path)")
+      do { try endUnrepeatable(head.id, keeping: path) } catch {
+        log.error("transfer \(head.id), whose file was moved, is tried again: \(error)")
+      }
+    }
+  }
+
+  /// Ends a download whose answer had come, and whose request may not be made again.
+  private func endUnrepeatable(_ id: TransferID, keeping path: String) throws {
+    guard let stored = try store.transfer(id), !stored.isDamaged, stored.upload == nil,
+      !HTTPMethod.isIdempotent(stored.description.request.method.uppercased())
+    else { return }
+    let failure = LostTask.failure(
+      because: "the record of its answer is lost, and its request can't be repeated", received: path,
+      url: stored.description.request.url)
+    let completion = Completion(
+      failure: failure, response: nil, countOfBytesReceived: 0, countOfBytesExpectedToReceive: -1)
+    try store.finish(id, hasFile: false, completion: completion, date: clock.date)
   }
 }

@@ -92,6 +92,30 @@ extension TransferFiles {
     return result.folder ?? directory
   }
 
+  /// The same for the complete files of transfers, all in one folder. One that can't be moved keeps no other from it.
+  func setAsideComplete(
+    _ transfers: [TransferID], date: Date
+  ) -> (folder: String?, failures: [TransferID: any Error]) {
+    var (result, failures) = (Sweep(), [TransferID: any Error]())
+    for id in transfers {
+      do { try setAside(TransferFiles.completeName, "\(id)", date, &result) } catch { failures[id] = error }
+    }
+    return (result.folder, failures)
+  }
+
+  /// The paths of complete files that were set aside since the queue did not know them, the latest of each transfer.
+  func completeSetAside(_ transfers: [TransferID]) throws -> [TransferID: String] {
+    let root = "\(directory)/\(TransferFiles.setAsideName)"
+    var paths: [TransferID: String] = [:]
+    for folder in try disk.names(in: root).reversed() {
+      for id in transfers where paths[id] == nil {
+        let path = "\(root)/\(folder)/\(TransferFiles.completeName)/\(id)"
+        if try disk.size(of: path) != nil { paths[id] = path }
+      }
+    }
+    return paths
+  }
+
   private func sweep(
     _ folder: String, _ name: String, of id: TransferID?, _ needed: NeededFiles, _ date: Date, _ result: inout Sweep
   ) {

@@ -82,7 +82,11 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
       try runner.clearCompleteName(of: id)
       try runner.files.takeBackComplete(id, count: committed)
       // A small file whose end was not written: it may be of another resource by now.
-      if committed == 0 { try runner.files.disk.remove(runner.files.complete(id)) }
+      if committed == 0, try runner.files.disk.size(of: runner.files.complete(id)) != nil {
+        let folder = try runner.files.setAside(id, in: TransferFiles.completeName)
+        runner.log.warning(
+          "transfer \(id) begins again: the end of its file was not written, and the file is in \(folder)")
+      }
       let file = try runner.files.openPart(id)
       defer { try? file.close() }
       let usable = min(try file.size, committed)

@@ -203,9 +203,47 @@ import TransferProtocol
       try await client.begin()
       let download = try #require(try await client.nextEvent().download)
       #expect(resource.version.pattern.difference(toFile: download.path, count: 1_000) == nil)
-      #expect(fixture.names("set-aside") == [])
+      let dated = try #require(fixture.names("set-aside").first)
+      #expect(fixture.names("set-aside/\(dated)/complete") == ["1"])
     }
     await server.shutdown()
+  }
+
+  /// The server has it no more, or is gone: also in a later life the app is told of the file.
+  @Test func theFailureOfASecondLoadNamesTheFileOfTheFirst() async throws {
+    let runner = ScriptedRunner()
+    let folder = try TemporaryFolder()
+    try folder.leaveTransfer(.download("http://h/")) { _, id in try folder.leaveFile("complete/\(id)") }
+    try await withEngine(in: folder, runner: runner) { first in
+      try await eventually("it to run") { runner.running == [1] }
+      let dated = try #require(first.names("set-aside").first)
+      let fixture = try await first.nextLife()
+      try await eventually("it to run again") { runner.running == [1] }
+      let failure = TransferFailure(domain: NSURLErrorDomain, code: -1100, message: "It failed.")
+      runner.end(1, .failed(failure, nil, received: 0))
+      let client = fixture.client()
+      try await client.begin()
+      let sentence = try await client.nextEvent().completion?.failure?.message
+      let path = "\(folder.path)/set-aside/\(dated)/complete/1"
+      #expect(sentence == "It failed. A file that had been loaded before is kept in \(path).")
+      #expect(FileManager.default.fileExists(atPath: path))
+    }
+  }
+
+  /// The answer to it had come, and its record was lost with the queue.
+  @Test func aRequestThatMayNotBeRepeatedIsNotMadeAgainWhereItsFileIsThere() async throws {
+    let runner = ScriptedRunner()
+    let folder = try TemporaryFolder()
+    try folder.leaveTransfer(.download("http://h/", method: "POST")) { _, id in try folder.leaveFile("complete/\(id)") }
+    try await withEngine(in: folder, runner: runner) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      let failure = try #require(try await client.nextEvent().completion?.failure)
+      let dated = try #require(fixture.names("set-aside").first)
+      #expect(failure.code == URLError.Code.backgroundSessionWasDisconnected.rawValue && failure.url == "http://h/")
+      #expect(failure.message.contains("is kept in \(folder.path)/set-aside/\(dated)/complete/1."))
+      #expect(fixture.names("set-aside/\(dated)/complete") == ["1"] && runner.running == [])
+    }
   }
 
   @Test func aPlannedRetrySurvivesARestartOfTheMachine() async throws {
