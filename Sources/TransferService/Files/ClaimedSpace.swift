@@ -4,7 +4,7 @@ import Synchronization
 package final class ClaimedSpace: Sendable {
   private let reckoning = Mutex(SpaceReckoning())
 
-  /// What a copy has claimed, until it is released.
+  /// The claim of a copy, until it is released.
   struct CopyClaim: Sendable {
     fileprivate let number: Int
     fileprivate let space: ClaimedSpace

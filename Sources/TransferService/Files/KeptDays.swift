@@ -8,7 +8,7 @@ import TransferProtocol
 /// It is in a file beside the queue, by paths in the service's folder. Without that file the days are counted anew.
 struct KeptDays: Codable, Equatable {
   private var days: [String: Int]
-  /// When a day was counted last.
+  /// When a day was counted last, by the wall clock; from when on the next one is, by the clock of a start of the machine.
   private var counted: DurableInstant?
 
   static let fileName = "kept-days"
@@ -18,8 +18,8 @@ struct KeptDays: Codable, Equatable {
 
   subscript(path: String) -> Int { days[path] ?? 0 }
 
-  /// Counts a day for all that was there before, once a day by the clock of this start of the machine. After another start
-  /// the wall clock alone tells of a day, and counts for one however far away it is.
+  /// Counts a day for all that was there before, once a day by the clock of this start of the machine. Of the time before, the
+  /// wall clock alone tells: it is looked at once for each start, and counts for one day however far away it is.
   ///
   /// - Parameter present: the paths of the things that there are. Others are forgotten.
   mutating func count(_ present: Set<String>, clock: any ServiceClock) {
@@ -33,12 +33,16 @@ struct KeptDays: Codable, Equatable {
     for path in present where days[path] == nil { days[path] = 0 }
   }
 
-  private func isDayOver(_ clock: any ServiceClock) -> Bool {
-    guard let counted else { return true }
-    if counted.bootID == clock.bootID {
-      return clock.now - BootInstant(nanoseconds: counted.nanoseconds) >= KeptDays.day
+  private mutating func isDayOver(_ clock: any ServiceClock) -> Bool {
+    guard let last = counted else { return true }
+    if last.bootID == clock.bootID {
+      return clock.now - BootInstant(nanoseconds: last.nanoseconds) >= KeptDays.day
     }
-    return abs(clock.date.timeIntervalSince1970 - counted.wall) >= KeptDays.day
+    if abs(clock.date.timeIntervalSince1970 - last.wall) >= KeptDays.day { return true }
+    // A clock that is set later in this start of the machine tells nothing.
+    counted = DurableInstant(
+      bootID: clock.bootID, nanoseconds: clock.now.nanoseconds, wall: last.wall, counted: nil)
+    return false
   }
 
   // MARK: The file
