@@ -21,6 +21,8 @@ package final class TransferDaemon: Sendable {
     package var launcher: any AppLaunching = AppLauncher()
     /// Tells when discretionary transfers may run; nil: always.
     package var conditions: (any ConditionsReporting)? = MachineConditionsMonitor()
+    /// Tells when the machine sleeps; nil: nothing does.
+    package var sleep: (any SleepReporting)? = SleepMonitor()
     package var log: Logger
     /// Makes the storage for a session's credentials.
     package var makeCredentials: @Sendable () -> URLCredentialStorage = { .withKeychain() }
@@ -131,6 +133,7 @@ package final class TransferDaemon: Sendable {
       releasesMemory: configuration.settings.releasesMemory, makeCredentials: configuration.makeCredentials)
     var settings = TestTimes.shorten(configuration.settings)
     settings.conditions = configuration.conditions
+    settings.sleep = configuration.sleep
     let (idle, idleEnd) = AsyncStream.makeStream(of: Void.self)
     let engine = TransferEngine(
       store: store, files: files, runner: runner, launcher: configuration.launcher, clock: configuration.clock,

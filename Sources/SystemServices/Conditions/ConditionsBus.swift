@@ -13,8 +13,6 @@ final class ConditionsBus {
     interface: "org.freedesktop.UPower.Device")
   private static let logins = SystemBus.Object(
     service: "org.freedesktop.login1", path: "/org/freedesktop/login1", interface: "org.freedesktop.login1.Manager")
-  private static let driver = SystemBus.Object(
-    service: "org.freedesktop.DBus", path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus")
 
   /// nil where there is no bus.
   init?(address: String?) {
@@ -28,21 +26,14 @@ final class ConditionsBus {
   /// Asks the bus to tell of changes.
   func subscribe() {
     for object in [Self.networkManager, Self.power, Self.battery, Self.logins] {
-      subscribe(
+      bus.addMatch(
         "type='signal',sender='\(object.service)',path='\(object.path)',"
           + "interface='org.freedesktop.DBus.Properties',member='PropertiesChanged',arg0='\(object.interface)'")
     }
     for service in [Self.networkManager, Self.power, Self.logins].map(\.service) {
-      subscribe(
+      bus.addMatch(
         "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
           + "member='NameOwnerChanged',arg0='\(service)'")
-    }
-  }
-
-  private func subscribe(_ rule: String) {
-    try? bus.ask(Self.driver, "AddMatch") {
-      try bus.append($0, rule)
-    } reading: { _ in
     }
   }
 

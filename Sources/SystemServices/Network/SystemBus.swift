@@ -64,8 +64,7 @@ final class SystemBus {
   }
 
   func flag(_ property: String, of object: Object) throws -> Bool {
-    // sd-bus reads a boolean into an int.
-    try get(property, of: object, type: "b") { try read($0, "b", as: CInt.self) != 0 }
+    try get(property, of: object, type: "b") { try flag($0) }
   }
 
   func get<Value>(
@@ -130,6 +129,45 @@ final class SystemBus {
     }
   }
 
+  /// Takes one message, which `reading` is given. nil when the connection is gone; else whether there was anything.
+  func takeMessage(_ reading: (SystemBusLibrary.Message) -> Void) -> Bool? {
+    var message: SystemBusLibrary.Message?
+    let result = library.process(bus, &message)
+    guard result >= 0 else { return nil }
+    if let message {
+      defer { _ = library.releaseMessage(message) }
+      reading(message)
+    }
+    return result > 0
+  }
+
+  func isSignal(_ message: SystemBusLibrary.Message, _ object: Object, _ member: String) -> Bool {
+    library.isSignal(message, object.interface, member) > 0
+  }
+
+  /// The connection's own name on the bus.
+  func sender(of message: SystemBusLibrary.Message) -> String? { library.sender(message).map { String(cString: $0) } }
+
+  private static let driver = Object(
+    service: "org.freedesktop.DBus", path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus")
+
+  /// The own name of the connection that has a service's name now.
+  func owner(of service: String) throws -> String {
+    try ask(SystemBus.driver, "GetNameOwner") {
+      try append($0, service)
+    } reading: {
+      try text($0, "s")
+    }
+  }
+
+  /// Asks the bus to tell of signals that the rule describes.
+  func addMatch(_ rule: String) {
+    try? ask(SystemBus.driver, "AddMatch") {
+      try append($0, rule)
+    } reading: { _ in
+    }
+  }
+
   // MARK: Messages
 
   func append(_ message: SystemBusLibrary.Message, _ text: String) throws {
@@ -176,6 +214,20 @@ final class SystemBus {
     try withUnsafeMutablePointer(to: &pointer) { try check(library.read(reply, SystemBus.code(type), $0)) }
     guard let pointer else { throw NoAnswer() }
     return String(cString: pointer)
+  }
+
+  /// A boolean.
+  func flag(_ message: SystemBusLibrary.Message) throws -> Bool {
+    // sd-bus reads it into an int.
+    try read(message, "b", as: CInt.self) != 0
+  }
+
+  /// A descriptor of the caller's own.
+  func fileDescriptor(_ reply: SystemBusLibrary.Message) throws -> Int32 {
+    // That of the message is closed with it.
+    let own = fcntl(try read(reply, "h", as: CInt.self), F_DUPFD_CLOEXEC, 3)
+    guard own >= 0 else { throw NoAnswer() }
+    return own
   }
 
   /// An array of bytes.

@@ -31,6 +31,8 @@ struct SystemBusLibrary: Sendable {
   let releaseMessage: @convention(c) (Message) -> Message?
   let descriptor: @convention(c) (Bus) -> CInt
   let process: @convention(c) (Bus, New<Message>?) -> CInt
+  let isSignal: @convention(c) (Message, Text, Text) -> CInt
+  let sender: @convention(c) (Message) -> Text?
 
   private init(_ library: RuntimeLibrary) throws {
     openSystemBus = try library.function("sd_bus_open_system")
@@ -54,5 +56,7 @@ struct SystemBusLibrary: Sendable {
     releaseMessage = try library.function("sd_bus_message_unref")
     descriptor = try library.function("sd_bus_get_fd")
     process = try library.function("sd_bus_process")
+    isSignal = try library.function("sd_bus_message_is_signal")
+    sender = try library.function("sd_bus_message_get_sender")
   }
 }

@@ -61,7 +61,8 @@ extension TransferEngine {
     reporter.start { [weak self] in self?.enter { $0.conditionsChanged() } }
   }
 
-  private func conditionsChanged() {
+  func conditionsChanged() {
+    dispatchPrecondition(condition: .onQueue(queue))
     guard isWatchingConditions, let conditions = settings.conditions?.conditions else { return }
     let unknown = conditions.unknown
     if unknown != unknownConditions, !unknown.isEmpty {

@@ -75,6 +75,8 @@ extension TransferEngine {
     package var mayLimitService: @Sendable (ExecutableIdentity) -> Bool = { LimitingProgram.isAllowed($0) }
     /// The conditions for discretionary transfers; nil: they are not known, and hold none back.
     package var conditions: (any ConditionsReporting)?
+    /// Tells of the sleep of the machine; nil: nothing does.
+    package var sleep: (any SleepReporting)?
 
     package init() {}
   }

@@ -86,6 +86,7 @@ package final class TransferEngine: @unchecked Sendable {
   var leftovers: Set<Leftover> = []
   let bandwidth: BandwidthGate
   var isWatchingConditions = false
+  var isWatchingSleep = false
   /// The facts that no service of the machine told last.
   var unknownConditions: [String] = []
   var isProbingStorage = false
@@ -210,10 +211,13 @@ package final class TransferEngine: @unchecked Sendable {
 
   /// Looks at the clock and starts what is due. Happens by itself; tests with a clock of their own call it.
   package func poke() {
-    enter { engine in
-      engine.scheduler.clockMoved()
-      for id in engine.sessions.ids { engine.post(.clockMoved, to: id) }
-    }
+    enter { $0.lookAnew() }
+  }
+
+  func lookAnew() {
+    dispatchPrecondition(condition: .onQueue(queue))
+    scheduler.clockMoved()
+    for id in sessions.ids { post(.clockMoved, to: id) }
   }
 
   /// The machine's network changed: failed transfers are tried again now instead of at the end of their wait.
@@ -350,6 +354,7 @@ package final class TransferEngine: @unchecked Sendable {
 
   private func tellActivity() {
     if transfers.activeCount > 0 { hasRested = false }
+    watchSleep()
     let isBusy = self.isBusy
     guard let activityChanged, isBusy != toldActivity else { return }
     toldActivity = isBusy
@@ -361,10 +366,11 @@ package final class TransferEngine: @unchecked Sendable {
   /// Without transfers to move, and without requests for a while, the service rests.
   private func watchRest() {
     guard isServing, transfers.activeCount == 0 else { return timers.cancel(.rest) }
-    guard !hasRested, !timers.isSet(.rest), let rests = settings.rests else { return }
+    guard !hasRested, !timers.isSet(.rest), settings.rests != nil || isWatchingSleep else { return }
     setTimer(.rest, in: settings.restPatience) { engine in
       engine.hasRested = true
-      rests()
+      engine.endWatchingSleep()
+      engine.settings.rests?()
     }
   }
 
@@ -394,6 +400,7 @@ package final class TransferEngine: @unchecked Sendable {
     phase = .stopped
     if isWatchingConditions { settings.conditions?.stop() }
     isWatchingConditions = false
+    endWatchingSleep()
     files.leases.releaseAll()
     timers.cancelAll()
     for client in clients.values { client.client.close() }

@@ -56,6 +56,15 @@ final class DownloadRun: @unchecked Sendable {
     context.control.abort(Stop())
   }
 
+  /// Has what has arrived, and what a server has of an upload, outlive a machine that fails. Callable from any thread.
+  func checkpoint(_ ended: @escaping @Sendable () -> Void) {
+    context.loop.execute { [self] in
+      part.commitSoon {
+        if let sending = self.sending { sending.whenKept(ended) } else { ended() }
+      }
+    }
+  }
+
   func start(_ ended: @escaping @Sendable (DownloadOutcome) -> Void) {
     context.priority = job.priority
     context.start { _ in ended(await self.run()) }

@@ -1,4 +1,12 @@
 /// A try that can be told to stop.
 package protocol DownloadStopping: Sendable {
   func stop()
+  /// Has what the try has so far outlive a machine that fails. It goes on.
+  ///
+  /// - Parameter ended: called once, on any thread: when it does, or can't.
+  func checkpoint(_ ended: @escaping @Sendable () -> Void)
+}
+
+extension DownloadStopping {
+  package func checkpoint(_ ended: @escaping @Sendable () -> Void) { ended() }
 }

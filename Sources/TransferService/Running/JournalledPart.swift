@@ -263,6 +263,15 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     offset = writer.committed
   }
 
+  /// Has what has arrived outlive a machine that fails.
+  ///
+  /// - Parameter ended: called once, on the loop: when it does, or can't.
+  func commitSoon(_ ended: @escaping () -> Void) {
+    loop.assertInEventLoop()
+    guard let writer else { return ended() }
+    writer.commitSoon(ended)
+  }
+
   private func endWriting() async throws {
     guard let writer else { return }
     try await writer.flush()

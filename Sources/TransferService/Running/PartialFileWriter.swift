@@ -38,6 +38,8 @@ final class PartialFileWriter: @unchecked Sendable {
   private var calls = 0
   private var isClosed = false
   private var isFileClosed = false
+  /// Calls of `commitSoon` whose bytes are not committed.
+  private var awaited: [(offset: Int64, ended: () -> Void)] = []
 
   static let writeSize = 1 << 19
   static let maximumPieces = 256
@@ -92,8 +94,7 @@ final class PartialFileWriter: @unchecked Sendable {
     if let checkpointFailure { throw checkpointFailure }
     calls += 1
     defer {
-      calls -= 1
-      setTimer()
+      callEnded()
     }
     pending.append(bytes)
     let age = time.now() - lastCheckpoint
@@ -115,8 +116,7 @@ final class PartialFileWriter: @unchecked Sendable {
     loop.assertInEventLoop()
     calls += 1
     defer {
-      calls -= 1
-      setTimer()
+      callEnded()
     }
     try await submit()
     try await settle()
@@ -161,9 +161,40 @@ final class PartialFileWriter: @unchecked Sendable {
     cancelTimer = nil
     try? await settle()
     try? await endCheckpoint()
+    endAwaited()
     guard !isFileClosed else { return }
     let file = self.file
     try? await loop.blocking(on: pool) { try file.close() }
+  }
+
+  /// Commits what was taken over as soon as that can be, without waiting for more bytes or for time to pass.
+  ///
+  /// - Parameter ended: called once, on the loop: when it is committed or can't be, or the file is closed.
+  func commitSoon(_ ended: @escaping () -> Void) {
+    loop.assertInEventLoop()
+    awaited.append((received, ended))
+    endAwaited()
+    beginAwaited()
+  }
+
+  /// Calls back to those whose bytes are committed, or never will be.
+  private func endAwaited() {
+    let isOver = isClosed || checkpointFailure != nil
+    let over = awaited.filter { isOver || $0.offset <= committed }
+    awaited.removeAll { isOver || $0.offset <= committed }
+    for call in over { call.ended() }
+  }
+
+  /// The end of a call or of a checkpoint that is under way does it otherwise.
+  private func beginAwaited() {
+    guard !awaited.isEmpty, calls == 0, checkpoint == nil, !isClosed, checkpointFailure == nil else { return }
+    beginCheckpointWithoutCall()
+  }
+
+  private func callEnded() {
+    calls -= 1
+    beginAwaited()
+    setTimer()
   }
 
   private func submit() async throws {
@@ -209,7 +240,10 @@ final class PartialFileWriter: @unchecked Sendable {
       }
     }
     // Before a call that waits for it goes on.
-    future.whenFailure { self.checkpointFailure = $0 }
+    future.whenFailure {
+      self.checkpointFailure = $0
+      self.endAwaited()
+    }
     checkpoint = future.map { self.checkpointEnded(at: offset) }
     lastCheckpoint = time.now()
   }
@@ -218,6 +252,8 @@ final class PartialFileWriter: @unchecked Sendable {
     committed = offset
     hasCommitted = true
     checkpoint = nil
+    endAwaited()
+    beginAwaited()
     setTimer()
   }
 
@@ -238,6 +274,10 @@ final class PartialFileWriter: @unchecked Sendable {
     guard calls == 0, checkpoint == nil else { return }
     guard time.now() - lastCheckpoint >= Self.maximumAge else { return setTimer() }
     guard !isClosed, checkpointFailure == nil, received > committed else { return }
+    beginCheckpointWithoutCall()
+  }
+
+  private func beginCheckpointWithoutCall() {
     // No call is under way that waits for the one before.
     let (earlier, pool, loop) = (writing ?? self.loop.makeSucceededVoidFuture(), self.pool, self.loop)
     let write = takePending()

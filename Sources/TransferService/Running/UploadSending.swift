@@ -33,7 +33,7 @@ final class UploadSending: @unchecked Sendable {
   private var awaitsEnding = false
   /// As the journal has it.
   private var journalled: StoredUpload
-  private var idleWaiters: [CheckedContinuation<Void, Never>] = []
+  private var idleWaiters: [() -> Void] = []
 
   /// So many bytes before the end of the file the queue notes that the end is near. A smaller file is noted before its
   /// first byte is sent.
@@ -209,7 +209,13 @@ final class UploadSending: @unchecked Sendable {
     throttle.cancelDelay()
     keep()
     guard isWriting else { return }
-    await withCheckedContinuation { idleWaiters.append($0) }
+    await withCheckedContinuation { done in idleWaiters.append { done.resume() } }
+  }
+
+  /// Calls back on the loop, once, when the queue has what a later try can go on with, or could not take it.
+  func whenKept(_ ended: @escaping () -> Void) {
+    context.loop.assertInEventLoop()
+    if isWriting { idleWaiters.append(ended) } else { ended() }
   }
 
   // MARK: What a later try can go on with
@@ -321,7 +327,7 @@ final class UploadSending: @unchecked Sendable {
     if hasUnwritten { return keep() }
     let waiters = idleWaiters
     idleWaiters = []
-    for waiter in waiters { waiter.resume() }
+    for waiter in waiters { waiter() }
   }
 }
 

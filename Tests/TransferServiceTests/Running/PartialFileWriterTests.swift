@@ -91,6 +91,42 @@ import Testing
     #expect(!time.isSet)
   }
 
+  /// No time passes, and no more bytes come.
+  @Test func bytesAreCommittedWhenItIsAskedFor() async throws {
+    try await withWriter(time: FakeTime()) { writer, commits in
+      try await writer.write(ByteBuffer(repeating: 1, count: 1000))
+      await withCheckedContinuation { done in writer.commitSoon { done.resume() } }
+      #expect(writer.committed == 1000 && commits.all == [1000])
+      // Nothing is left to commit.
+      await withCheckedContinuation { done in writer.commitSoon { done.resume() } }
+      #expect(commits.all == [1000])
+      try await writer.write(ByteBuffer(repeating: 1, count: 10))
+      let ended = Recorder<Int64>()
+      for _ in 0..<3 { writer.commitSoon { ended.record(writer.committed) } }
+      for _ in 0..<3 { #expect(try await ended.next() == 1010) }
+      #expect(commits.all == [1000, 1010])
+    }
+  }
+
+  @Test func aCommitThatFailsIsWaitedForNoLonger() async throws {
+    disk.set([.init(.sync, code: EIO, times: 1)])
+    try await withWriter(time: FakeTime()) { writer, commits in
+      try await writer.write(ByteBuffer(repeating: 1, count: 1000))
+      for _ in 0..<2 { await withCheckedContinuation { done in writer.commitSoon { done.resume() } } }
+      #expect(commits.all.isEmpty)
+      await #expect(throws: SystemError.self) { try await writer.flush() }
+    }
+  }
+
+  @Test func aFileThatIsClosedIsWaitedForNoLonger() async throws {
+    let ended = Recorder<Void>()
+    try await withWriter(time: FakeTime()) { writer, _ in
+      try await writer.write(ByteBuffer(repeating: 1, count: 1000))
+      writer.commitSoon { ended.record(()) }
+    }
+    try await ended.next()
+  }
+
   /// The write fails on the pool, while no call is under way that could say so.
   @Test func aLateCheckpointThatFailsIsToldByTheNextCall() async throws {
     disk.set([.init(.sync, code: EIO, times: 1)])

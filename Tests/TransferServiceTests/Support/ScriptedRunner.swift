@@ -18,6 +18,8 @@ final class ScriptedRunner: DownloadRunning {
     var twice: [TransferID] = []
     var holdsStops = false
     var stopping: Set<TransferID> = []
+    var holdsCheckpoints = false
+    var checkpoints: [TransferID: @Sendable () -> Void] = [:]
   }
 
   private let state = Mutex(State())
@@ -62,6 +64,21 @@ final class ScriptedRunner: DownloadRunning {
     if !isHeld { end(id, .stopped(received: 0)) }
   }
 
+  /// Those whose checkpoints are under way.
+  var checkpointing: [TransferID] { state.withLock { $0.checkpoints.keys.sorted() } }
+
+  func holdCheckpoints() { state.withLock { $0.holdsCheckpoints = true } }
+
+  func endCheckpoint(of id: TransferID) { state.withLock { $0.checkpoints.removeValue(forKey: id) }?() }
+
+  private func checkpoint(_ id: TransferID, _ ended: @escaping @Sendable () -> Void) {
+    let isHeld = state.withLock { state in
+      if state.holdsCheckpoints { state.checkpoints[id] = ended }
+      return state.holdsCheckpoints
+    }
+    if !isHeld { ended() }
+  }
+
   func report(_ report: DownloadReport, by id: TransferID) { state.withLock { $0.runs[id] }?.report(report) }
 
   func end(_ id: TransferID, _ outcome: DownloadOutcome) {
@@ -83,5 +100,6 @@ final class ScriptedRunner: DownloadRunning {
     let runner: ScriptedRunner
     let id: TransferID
     func stop() { runner.stop(id) }
+    func checkpoint(_ ended: @escaping @Sendable () -> Void) { runner.checkpoint(id, ended) }
   }
 }
