@@ -18,8 +18,9 @@ enum ResourceTime {
     DurableInstant(clock.now + delay(earliestBegin, clock), clock: clock)
   }
 
-  /// The beginning on the clock of this start of the machine; of a time that stands still, as if it went on from now. Across a restart only the wall clock tells how much has
-  /// passed since the one before, and it may have been set: it takes half of the limit at most.
+  /// The beginning on the clock of this start of the machine; of a time that stands still, as if it went on from now. Across a
+  /// restart only the wall clock tells how much has passed since the one before, and it may have been set: it takes half of the
+  /// limit at most.
   static func start(
     _ stored: DurableInstant, limit: TimeInterval, earliestBegin: Date?, clock: any ServiceClock
   ) -> BootInstant {

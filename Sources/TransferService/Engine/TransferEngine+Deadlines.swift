@@ -60,10 +60,12 @@ extension TransferEngine {
     write {
       store.setStarted(times, ended: $0)
     } failed: { engine, error in
-      engine.log.error("the times of \(times.count) transfers could not be noted and will be: \(error)")
+      engine.log.error("the times of \(times.count) transfers could not be noted: \(error)")
+      // A service that ends does not try again.
+      guard engine.isServing else { return }
       engine.changedTimes.formUnion(ids)
       // The turn that the timer begins writes them.
-      if engine.isServing { engine.setTimer(.times, in: engine.settings.storagePatience) { _ in } }
+      engine.setTimer(.times, in: engine.settings.storagePatience) { _ in }
     }
   }
 

@@ -145,7 +145,7 @@ final class PartialFileWriter: @unchecked Sendable {
     }
     // After a failure every later call fails as well.
     let ended = closed.flatMapThrowing { result in
-      self.isFileClosed = true
+      (self.isFileClosed, self.isClosed) = (true, true)
       try result.get()
     }
     writing = ended
@@ -261,7 +261,7 @@ final class PartialFileWriter: @unchecked Sendable {
 
   /// Sets the timer where it is not set and bytes are not committed.
   private func setTimer() {
-    guard cancelTimer == nil, !isClosed, !isFileClosed, checkpointFailure == nil, received > committed else { return }
+    guard cancelTimer == nil, !isClosed, checkpointFailure == nil, received > committed else { return }
     let rest = lastCheckpoint + Self.maximumAge - time.now()
     cancelTimer = time.schedule(max(rest, .milliseconds(1))) { [weak self] in self?.timerFired() }
   }

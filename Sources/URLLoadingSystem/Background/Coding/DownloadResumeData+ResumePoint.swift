@@ -6,25 +6,25 @@ import TransferProtocol
 
 extension DownloadResumeData {
   /// Takes over the file that the transfer service handed out. Blocks, and copies when our temporary folder is on
-  /// another file system. nil when that fails.
+  /// another file system. nil when that fails, and where nothing proves that the bytes belong to the resource.
   ///
   /// - Parameter leavesRoom: whether it fails rather than copy more than half of what that file system has room for: the app
   ///   has not asked for the file.
   init?(_ point: ResumePoint, of task: URLSessionTask, leavesRoom: Bool = false) {
-    // The app may have given the task another request than it was made with; the bytes are those of that one.
-    guard let request = task.presentRequest, point.offset > 0,
-      let name = try? TemporaryFile.adopt(point.path, size: point.offset, leavesRoom: leavesRoom)
-    else { return nil }
     let now = Int64(Date().timeIntervalSince1970)
     let date = point.serverDate.flatMap { HTTPDate.parse($0) } ?? now
     // RFC 9110 §8.8.2.2: a date stands for the bytes when it lies before that of the response.
     let isStrong = point.lastModified.flatMap { HTTPDate.parse($0) }.map { $0 < date } ?? false
+    let validator = ResumeValidator(
+      entityTag: point.entityTag, lastModified: point.lastModified, isLastModifiedStrong: isStrong)
+    // The app may have given the task another request than it was made with; the bytes are those of that one.
+    guard let request = task.presentRequest, point.offset > 0, validator.condition != nil,
+      let name = try? TemporaryFile.adopt(point.path, size: point.offset, leavesRoom: leavesRoom)
+    else { return nil }
     self.init(
       originalRequest: RequestDescription(request), currentRequest: RequestDescription(request),
       bytesReceived: point.offset, expectedTotal: point.expectedTotal >= point.offset ? point.expectedTotal : nil,
-      validator: ResumeValidator(
-        entityTag: point.entityTag, lastModified: point.lastModified, isLastModifiedStrong: isStrong),
-      fileName: name)
+      validator: validator, fileName: name)
   }
 
   /// The same for the transfer service, which takes the partial file over.
