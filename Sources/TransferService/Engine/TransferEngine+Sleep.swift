@@ -2,7 +2,7 @@ import Dispatch
 import SystemServices
 
 /// A machine that sleeps may not wake: its battery may run empty. What transfers have is on the disk before it sleeps, and what
-/// waits is looked at anew when it has woken (decision 295).
+/// waits is looked at anew when it has woken (decision 296).
 extension TransferEngine {
   /// Follows the sleep of the machine from the first transfer that is to move until the service rests.
   func watchSleep() {
