@@ -3,6 +3,7 @@ import Foundation
 extension TransferStatus: DirectJSON {
   package func write(to writer: inout JSONWriter) throws {
     try writer.object {
+      try $0.codableField("absence", absence)
       try $0.field("app", app)
       try $0.field("bytesPerSecond", bytesPerSecond)
       try $0.field("countOfBytesExpectedToReceive", countOfBytesExpectedToReceive)
@@ -46,9 +47,11 @@ extension TransferStatus: DirectJSON {
     var failure: TransferFailure?
     var finished: Date?
     var limits: [TransferLimit]?
+    var absence: AppAbsence?
     try scanner.openObject()
     while let name = try scanner.nextName() {
       switch name {
+      case "absence": absence = try scanner.codable()
       case "app": app = try scanner.optional()
       case "bytesPerSecond": bytesPerSecond = try scanner.optional()
       case "countOfBytesExpectedToReceive": expected = try scanner.value()
@@ -86,7 +89,7 @@ extension TransferStatus: DirectJSON {
     (countOfBytesSent, countOfBytesExpectedToSend) = (sent, expectedToSend)
     (self.taskDescription, self.app, self.waiting, self.httpStatus) = (taskDescription, app, waiting, httpStatus)
     (self.failure, self.finished, self.limits) = (failure, finished, limits)
-    self.bytesPerSecond = bytesPerSecond
+    (self.bytesPerSecond, self.absence) = (bytesPerSecond, absence)
   }
 }
 

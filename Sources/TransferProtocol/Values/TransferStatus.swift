@@ -31,6 +31,8 @@ package struct TransferStatus: Codable, Sendable, Equatable {
   package var app: String?
   /// The limits that hold for it; nil where there are none.
   package var limits: [TransferLimit]?
+  /// nil while its app is there, and from older services.
+  package var absence: AppAbsence?
   /// How fast its bytes travel, in both directions, over the last seconds; nil while it does not run, and from older services.
   package var bytesPerSecond: Int64?
 

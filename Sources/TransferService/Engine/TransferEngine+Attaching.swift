@@ -28,6 +28,7 @@ extension TransferEngine {
   func attach(_ request: Attach, app: AppID, _ message: ClientMessage, from client: any ServiceClient) throws {
     dispatchPrecondition(condition: .onQueue(queue))
     guard !isChanging(.sessions(app), for: message, from: client) else { return }
+    returned(app, path: client.peer.executable.path)
     try checkLimits(of: request, app: app, client: client)
     guard try !awaitsFormerHolder(of: request.session, app: app, message, from: client) else { return }
     let keeping = try keeping(request, of: app, program: client.peer.executable.path)

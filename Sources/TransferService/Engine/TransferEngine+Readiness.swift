@@ -21,6 +21,9 @@ extension TransferEngine {
     guard !awaitsChange(transfer) else {
       return .held(delay(settings.storagePatience, .requestChange))
     }
+    guard !givenUpApps.contains(session.app) else {
+      return .unreadable("Its app did not connect for so long that it ends.", pause: settings.removalPatience)
+    }
     if let delay = waitToBeAsked(id) { return .held(delay) }
     do {
       guard let stored = try store.transfer(id) else { return .unknown }

@@ -126,7 +126,8 @@ extension TransferEngine {
   func status(_ stored: StoredTransfer) -> TransferStatus { status(ListedTransfer(stored)) }
 
   func status(_ listed: ListedTransfer) -> TransferStatus {
-    let base = TransferStatus(listed)
+    var base = TransferStatus(listed)
+    if !base.isAcknowledged { base.absence = listed.appPath.flatMap { absences[$0] } }
     guard let transfer = transfers[listed.id] else { return base }
     // The limit of its app is read when it begins to run, or here.
     let outline = listed.outline
@@ -136,6 +137,7 @@ extension TransferEngine {
 
   private func current(_ base: TransferStatus, of transfer: LiveTransfer) -> TransferStatus {
     var status = base
+    status.absence = base.app.flatMap { absences[$0] }
     (status.state, status.waiting) = shownState(of: transfer)
     status.countOfBytesReceived = transfer.received
     status.countOfBytesExpectedToReceive = transfer.expectedTotal

@@ -80,6 +80,10 @@ package final class TransferEngine: @unchecked Sendable {
   var storage = StorageWatch()
   var usage: [AppID: AppUsage] = [:]
   var diskUse = DiskUse()
+  /// Apps that have not connected for a while, by the paths of their programs.
+  var absences: [String: AppAbsence] = [:]
+  /// Apps whose tasks end since they do not come back.
+  var givenUpApps: Set<AppID> = []
   /// Files for apps that have not been told of them.
   var preparedFiles: [TransferID: PreparedFile] = [:]
   /// Files that could not be removed yet.

@@ -11,6 +11,14 @@ extension TransferMachine {
     }
   }
 
+  /// Nothing is under way, and it does not end.
+  var isIdle: Bool {
+    switch state {
+    case .suspended, .waiting, .waitingForApp: true
+    case .importing, .running, .stopping, .finishing, .blocked, .over: false
+    }
+  }
+
   /// Only the app can make it go on.
   var needsApp: Bool { if case .waitingForApp = state { true } else { false } }
 

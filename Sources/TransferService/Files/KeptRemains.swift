@@ -3,10 +3,13 @@ import TransferProtocol
 
 /// How long things are kept that no app has asked for.
 package struct KeptAges: Sendable, Equatable {
-  /// Days on which the service ran and an app did not connect, after which its tasks, files and events go.
+  /// Days on which the service ran and an app did not connect, after which its tasks end and what has arrived is set aside. As
+  /// many days later nothing tells of them any more.
   package var absentApp = 90
   /// The same for an app whose program is gone.
   package var removedApp = 30
+  /// Such days from which on lists say when that will be.
+  package var toldAbsence = 7
   /// Seconds that a folder with files of a damaged queue, or with files that no queue knows, is kept. The service has to have
   /// run on as many days, too: see `KeptDays`.
   package var remains: TimeInterval = TimeInterval(RemainsLimits.days) * 86_400

@@ -116,6 +116,41 @@ extension TransferFiles {
     return paths
   }
 
+  /// Files of transfers that were set aside together.
+  struct SetAside: Sendable {
+    /// Their paths now.
+    var paths: [TransferID: String] = [:]
+    /// Sentences about those that could not be moved.
+    var problems: [TransferID: String] = [:]
+  }
+
+  /// Keeps what has arrived of transfers that are given up, in one folder.
+  ///
+  /// - Parameters:
+  ///   - parts: Transfers that are not over, and do not run.
+  ///   - finished: Transfers whose files were not delivered.
+  func setAside(parts: [TransferID], finished: [TransferID], date: Date) -> SetAside {
+    var (moved, sweep) = (SetAside(), Sweep())
+    for (folder, ids) in [(TransferFiles.partialName, parts), (TransferFiles.completeName, finished)] {
+      var isChanged = false
+      for id in ids {
+        do {
+          guard try disk.size(of: "\(directory)/\(folder)/\(id)") ?? 0 > 0 else { continue }
+          // First, so that no journal promises bytes that are gone.
+          try journals.remove(id)
+          try giveUp(id) { try setAside(folder, "\(id)", date, &sweep) }
+          moved.paths[id] = "\(sweep.folder ?? directory)/\(folder)/\(id)"
+          isChanged = true
+        } catch { moved.problems[id] = "\(error)" }
+      }
+      guard isChanged, let root = sweep.folder else { continue }
+      // They are moved also where this fails, and only a power failure could undo it.
+      let parent = (root as NSString).deletingLastPathComponent
+      for path in ["\(root)/\(folder)", root, parent, "\(directory)/\(folder)"] { try? disk.syncDirectory(path) }
+    }
+    return moved
+  }
+
   private func sweep(
     _ folder: String, _ name: String, of id: TransferID?, _ needed: NeededFiles, _ date: Date, _ result: inout Sweep
   ) {

@@ -51,6 +51,40 @@ extension TransferStore {
     }
   }
 
+  /// A finished file that the app has not taken.
+  struct UndeliveredFile: Sendable, Equatable, Decodable, FetchableRecord {
+    var transfer: TransferID
+    var session: SessionID
+  }
+
+  func undeliveredFiles(of app: AppID) throws -> [UndeliveredFile] {
+    try database.read { database in
+      try UndeliveredFile.fetchAll(
+        database,
+        sql: """
+          SELECT events.transfer, events.session FROM events JOIN sessions ON sessions.id = events.session
+          WHERE sessions.app = ? AND kind = 'finishedDownloading' ORDER BY events.transfer
+          """,
+        arguments: [app])
+    }
+  }
+
+  /// Forgets header fields, bodies and passwords of tasks that are over, and of which the app has not been told.
+  ///
+  /// - Parameter ended: see `QueueDatabase.write`.
+  func forgetRequests(ofEndedTasksOf app: AppID, ended: @escaping @Sendable (Result<Void, any Error>) -> Void) {
+    let change: @Sendable (Database) throws -> Void = {
+      try $0.execute(
+        sql: """
+          UPDATE transfers SET sealedRequest = NULL, password = NULL, validator = NULL
+          WHERE state = 'completed' AND acknowledged = 0 AND session IN (SELECT id FROM sessions WHERE app = ?)
+            AND COALESCE(sealedRequest, password, validator) IS NOT NULL
+          """,
+        arguments: [app])
+    }
+    database.write(change, ended: ended)
+  }
+
   func sessions(of app: AppID) throws -> [SessionID] {
     try database.read {
       try Int64.fetchAll($0, sql: "SELECT id FROM sessions WHERE app = ? ORDER BY id", arguments: [app])

@@ -314,7 +314,8 @@ enum ServiceChecks {
       ", the oldest on \($0.ISO8601Format(.iso8601.year().month().day()))"
     }
     return Finding(
-      "setAside", .warn, "files that the queue did not know, or a damaged queue, are in \(folders)",
+      "setAside", .warn,
+      "files that the queue did not know or that an app did not come back for, or a damaged queue, are in \(folders)",
       advice:
         "take what you need: the service removes each folder \(RemainsLimits.days) days after the date in its "
         + "name\(oldest ?? ""); sooner, the oldest first, while all of them have more than \(RemainsLimits.gibibytes) GiB, "

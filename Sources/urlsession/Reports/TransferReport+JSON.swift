@@ -5,10 +5,11 @@ import TransferProtocol
 extension TransferReport: Encodable {
   private enum CodingKeys: String, CodingKey {
     case transfer, kind, session, url, state, outcome, destination, path, received, total, rate, httpStatus, waiting
-    case failedAttempts, error, created, finished, app, limits, name
+    case failedAttempts, error, created, finished, app, limits, name, absence
   }
 
   private enum WaitingKeys: String, CodingKey { case code, sentence, nextAttempt }
+  private enum AbsenceKeys: String, CodingKey { case days, removal }
   private enum ErrorKeys: String, CodingKey { case domain, code, message }
 
   func encode(to encoder: any Encoder) throws {
@@ -39,6 +40,13 @@ extension TransferReport: Encodable {
     } else {
       try container.encodeNil(forKey: .waiting)
     }
+    if let absence {
+      var nested = container.nestedContainer(keyedBy: AbsenceKeys.self, forKey: .absence)
+      try nested.encode(absence.days, forKey: .days)
+      try nested.encode(absence.removal, forKey: .removal)
+    } else {
+      try container.encodeNil(forKey: .absence)
+    }
     if let failure {
       var nested = container.nestedContainer(keyedBy: ErrorKeys.self, forKey: .error)
       try nested.encode(failure.domain, forKey: .domain)
@@ -54,6 +62,15 @@ extension TransferReport {
   /// The same without `Encodable`, for lists of thousands.
   func write(to writer: inout JSONWriter) throws {
     try writer.object {
+      if let absence {
+        $0.name("absence")
+        $0.object {
+          $0.integer("days", Int64(absence.days))
+          $0.string("removal", absence.removal.ISO8601Format())
+        }
+      } else {
+        $0.null("absence")
+      }
       $0.nullableString("app", app)
       $0.string("created", created.ISO8601Format())
       $0.nullableString("destination", destination)

@@ -51,6 +51,8 @@ struct TransferReport: Sendable, Equatable {
     self.init(status, record: isOwn ? records.read(status.session) : nil)
   }
   var limits: [TransferLimit] = []
+  /// nil while its app is there.
+  var absence: AppAbsence?
 
   init(_ status: TransferStatus, record: DownloadRecord? = nil) {
     transfer = status.transfer
@@ -73,6 +75,7 @@ struct TransferReport: Sendable, Equatable {
     finished = status.finished
     app = status.app
     limits = status.limits ?? []
+    absence = status.absence
     if state == .running { rate = status.bytesPerSecond.map(Double.init) }
     if isOfOtherApp {
       if state == .completed { outcome = TransferReport.outcome(of: status) }

@@ -22,6 +22,7 @@ enum TransferSheet {
       rows.append(
         (WaitingText.nextLabel(waiting), waiting.nextAttempt.map { moment($0, now: now) } ?? "when that has changed"))
     }
+    if let absence = report.absence, report.outcome == nil { rows.append(("Removal", AbsenceText.text(absence))) }
     if !report.limits.isEmpty, report.outcome == nil { rows.append(("Limits", LimitText.text(report.limits))) }
     rows += [
       ("Failed attempts", "\(report.failedAttempts)"),

@@ -29,6 +29,12 @@ enum TransferTable {
   private static func file(_ report: TransferReport) -> String { report.path ?? report.destination ?? report.url }
 
   private static func why(_ report: TransferReport, now: Date) -> String {
+    let cause = cause(report, now: now)
+    guard report.outcome == nil, let absence = report.absence else { return cause }
+    return cause.isEmpty ? AbsenceText.text(absence) : "\(cause); \(AbsenceText.text(absence))"
+  }
+
+  private static func cause(_ report: TransferReport, now: Date) -> String {
     if report.outcome == nil, let waiting = report.waiting { return WaitingText.text(waiting, now: now) }
     if report.outcome == nil, !report.limits.isEmpty { return "limited: \(LimitText.text(report.limits))" }
     return report.outcome == .saved ? "" : report.failure?.message ?? ""

@@ -5,8 +5,12 @@ import TransferProtocol
 /// The output of `why`: what a transfer does, or why it does not, and what comes next.
 enum WhyText {
   static func sentence(_ report: TransferReport, now: Date = Date()) -> String {
-    let text = TextTable.printable(words(report, now: now))
-    return "Transfer \(report.transfer) \(text)"
+    var words = words(report, now: now)
+    if let absence = report.absence, report.outcome == nil {
+      let text = AbsenceText.text(absence)
+      words += " \(text.prefix(1).uppercased())\(text.dropFirst())."
+    }
+    return "Transfer \(report.transfer) \(TextTable.printable(words))"
   }
 
   private static func words(_ report: TransferReport, now: Date) -> String {

@@ -77,6 +77,7 @@ struct DirectSample: CustomStringConvertible, Sendable {
     (status.httpStatus, status.failure, status.finished, status.isAcknowledged) = (503, failure, date, true)
     (status.countOfBytesSent, status.countOfBytesExpectedToSend) = (3, 4)
     status.bytesPerSecond = 7
+    status.absence = AppAbsence(days: 65, removal: Date(timeIntervalSinceReferenceDate: 800_000_000))
     status.limits = [TransferLimit(scope: .app, limit: BandwidthLimit(bytesPerSecond: 2_048))]
     return status
   }()

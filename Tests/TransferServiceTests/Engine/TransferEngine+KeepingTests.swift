@@ -196,29 +196,128 @@ import TransferProtocol
 
   // MARK: Absence
 
-  @Test func theTasksOfAnAppThatDoesNotComeBackGo() async throws {
-    let folder = try TemporaryFolder()
-    try folder.leaveTransfer(.download("http://h/")) { store, id in
+  @Sendable private static func shortAges(_ settings: inout TransferEngine.Settings) {
+    (settings.ages.absentApp, settings.ages.removedApp, settings.ages.toldAbsence) = (2, 2, 1)
+    settings.absenceGrace = 0
+  }
+
+  /// The files below the folder of what was set aside, without the names of the folders there.
+  private func setAside(_ folder: TemporaryFolder) -> [String] {
+    let root = "\(folder.path)/\(TransferFiles.setAsideName)"
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
+    return names.flatMap { dated in
+      ["complete", "partial"].flatMap { kind in
+        ((try? FileManager.default.contentsOfDirectory(atPath: "\(root)/\(dated)/\(kind)")) ?? []).map {
+          "\(kind)/\($0)"
+        }
+      }
+    }.sorted()
+  }
+
+  /// A task that was not over and one with a finished file.
+  private func leaveTasks(in folder: TemporaryFolder) throws {
+    try folder.leaveTransfer(.download("http://h/1")) { store, id in
       try store.finish(id, hasFile: true, completion: StoreFixture.completion(), date: Date())
       try folder.leaveFile("complete/\(id)")
     }
-    try await withEngine(
-      in: folder,
-      {
-        $0.ages.absentApp = 2
-        $0.ages.removedApp = 2
-        $0.absenceGrace = 0
-      }
-    ) { first in
+    try folder.leaveTransfer(.download("http://h/2", task: 2, running: false)) { store, id in
+      try folder.leaveFile("partial/\(id)")
+    }
+  }
+
+  @Test func theTasksOfAnAppThatDoesNotComeBackGo() async throws {
+    let folder = try TemporaryFolder()
+    try leaveTasks(in: folder)
+    try await withEngine(in: folder, Self.shortAges) { first in
       var life = first
-      for day in 0..<3 {
+      for day in 0..<5 {
         await life.settle()
-        #expect(life.names("complete") == (day < 2 ? ["1"] : []), "day \(day)")
+        let isGivenUp = day >= 2
+        #expect(life.names("complete") == (isGivenUp ? [] : ["1"]), "day \(day)")
+        #expect(life.names("partial") == (isGivenUp ? [] : ["2"]), "day \(day)")
+        #expect(setAside(folder) == (isGivenUp ? ["complete/1", "partial/2"] : []), "day \(day)")
+        await life.settle()
+        let first = try life.store.transfer(1)
+        #expect((first == nil) == (day == 4), "as long again it is told")
+        if isGivenUp, let first {
+          #expect(first.failure?.code == URLError.Code.backgroundSessionWasDisconnected.rawValue)
+        }
         life.clock.advance(by: 90_000)
         life = try await life.nextLife()
       }
       #expect(try life.store.liveSessions() == [])
-      #expect(try life.store.transfer(1) == nil)
+      #expect(try life.store.transfer(2) == nil)
+    }
+  }
+
+  @Test func anAppThatComesBackTooLateHearsOfItsTasks() async throws {
+    let folder = try TemporaryFolder()
+    try leaveTasks(in: folder)
+    try await withEngine(in: folder, Self.shortAges) { first in
+      var life = first
+      for _ in 0..<2 {
+        await life.settle()
+        life.clock.advance(by: 90_000)
+        life = try await life.nextLife()
+      }
+      await life.settle()
+      _ = life.names("complete")
+      await life.settle()
+      let client = life.client()
+      try await client.begin()
+      var events: [SequencedEvent] = []
+      for _ in 0..<2 { events.append(try await client.nextEvent()) }
+      let failures = events.compactMap { $0.completion?.failure }
+      #expect(failures.map(\.code) == [-997, -997])
+      #expect(failures.allSatisfy { $0.message.contains("did not connect on 2 days") })
+      for (failure, name) in zip(failures.sorted { $0.url ?? "" < $1.url ?? "" }, ["complete/1", "partial/2"]) {
+        #expect(failure.message.contains("is kept in \(folder.path)/set-aside/") && failure.message.contains(name))
+      }
+      try await client.acknowledge(events)
+      #expect(setAside(folder) == ["complete/1", "partial/2"])
+    }
+  }
+
+  @Test func listsSayWhenTasksOfAnAbsentAppAreRemoved() async throws {
+    let folder = try TemporaryFolder()
+    try leaveTasks(in: folder)
+    try await withEngine(in: folder, Self.shortAges) { first in
+      await first.settle()
+      let absence = { (life: EngineFixture) in
+        try life.engine.queue.sync { try life.store.transfer(2).flatMap { life.engine.status($0).absence } }
+      }
+      #expect(try absence(first) == nil)
+      first.clock.advance(by: 90_000)
+      let life = try await first.nextLife()
+      await life.settle()
+      let removal = life.clock.date + 86_400
+      #expect(try absence(life) == AppAbsence(days: 1, removal: removal))
+      try await life.client().begin()
+      #expect(try absence(life) == nil)
+    }
+  }
+
+  /// One that runs is stopped, and ends at the next look.
+  @Test func aRunningTaskOfAnAbsentAppEnds() async throws {
+    let folder = try TemporaryFolder()
+    try folder.leaveTransfer(.download("http://h/")) { _, _ in }
+    let runner = ScriptedRunner()
+    let change: @Sendable (inout TransferEngine.Settings) -> Void = {
+      Self.shortAges(&$0)
+      $0.removalPatience = 0.01
+    }
+    try await withEngine(in: folder, runner: runner, change) { first in
+      var life = first
+      for _ in 0..<2 {
+        await life.settle()
+        #expect(runner.running == [1])
+        life.clock.advance(by: 90_000)
+        life = try await life.nextLife()
+      }
+      let store = life.store
+      try await eventually("its end") { try store.transfer(1)?.failure != nil }
+      #expect(try store.transfer(1)?.failure?.code == URLError.Code.backgroundSessionWasDisconnected.rawValue)
+      #expect(runner.running == [])
     }
   }
 
@@ -250,7 +349,7 @@ import TransferProtocol
   }
 
   @Test func theEngineKnowsWhichAppsAreConnected() async throws {
-    try await withEngine({ $0.ages.absentApp = 2 }) { fixture in
+    try await withEngine({ ($0.ages.absentApp, $0.ages.removedApp) = (2, 2) }) { fixture in
       let (stays, leaves) = (fixture.client(), fixture.client("/other"))
       for client in [stays, leaves] {
         try await client.begin()

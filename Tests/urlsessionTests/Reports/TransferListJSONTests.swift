@@ -28,8 +28,10 @@ import TransferProtocol
       TransferLimit(scope: .transfer, limit: BandwidthLimit(bytesPerSecond: 5)),
       TransferLimit(scope: .app, limit: BandwidthLimit(bytesPerSecond: nil)),
     ]
+    full.absence = AppAbsence(days: 65, removal: Date(timeIntervalSince1970: 1_766_000_000.5))
     var upload = full
     (upload.isUpload, upload.waiting, upload.failure, upload.limits) = (true, nil, nil, [])
+    upload.absence = nil
     var list = TransferListJSON()
     list.add([full, upload])
     #expect(try await text(list) == JSONOutput.text(TransferReports(transfers: [full, upload])))

@@ -188,7 +188,7 @@ struct TransferReportTests {
     #expect(
       Set(object.keys) == [
         "transfer", "session", "url", "name", "state", "outcome", "destination", "path", "received", "total", "rate",
-        "httpStatus", "waiting", "failedAttempts", "error", "created", "finished", "app", "kind", "limits",
+        "httpStatus", "waiting", "failedAttempts", "error", "created", "finished", "app", "kind", "limits", "absence",
       ])
     #expect(object["total"] is NSNull)
     #expect(object["state"] as? String == "running")

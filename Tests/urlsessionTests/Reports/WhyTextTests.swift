@@ -16,6 +16,7 @@ import TransferProtocol
   static let locked = WaitingStatus(
     code: "keychain", sentence: "The keychain with the key is locked.", nextAttempt: Sample.now.addingTimeInterval(75))
   static let setAside = WaitingStatus(code: "setAside", sentence: "It ran at 3 crashes of the service.")
+  static let absence = AppAbsence(days: 65, removal: Sample.now.addingTimeInterval(4 * 86_400))
   static let paused = WaitingStatus(code: "pausedByUser", sentence: "It is paused by the user.")
 
   @Test(arguments: [
@@ -33,6 +34,10 @@ import TransferProtocol
       }, "runs: 50 B have been sent."
     ),
     (Sample.status(1, .completed) { $0.kind = .upload }, "is complete; its app has not been told yet."),
+    (
+      Sample.status(1, received: 50) { $0.absence = absence },
+      "runs: 50 B have arrived. Its app has not been there for 65 days; it is removed on 2027-01-19."
+    ),
     (Sample.status(1, received: 50) { $0.failedAttempts = 2 }, "runs: 50 B have arrived. The last 2 tries failed."),
     (
       Sample.status(1, .waiting) { $0.waiting = waiting },
