@@ -14,7 +14,9 @@ package enum ServiceNames {
   package static let secondQueueCopy = "copy-of-queue.sqlite"
   package static let quarantineNote = "quarantine.json"
   /// The folders in the state folder that a service makes at its start. It uses none that is open to others or a link.
-  package static let folders = ["partial", "complete", "delivery", "uploads", "running", "journals", "enqueued", "spare"]
+  package static let folders = [
+    "partial", "complete", "delivery", "uploads", "running", "journals", "enqueued", "spare",
+  ]
   /// The program, searched for when the app's side has to start it.
   package static let program = "urlsessiond"
   /// In the environment: the path of the socket, instead of the usual one. Both sides honour it.

@@ -22,7 +22,9 @@ extension TransferEngine {
       return .held(delay(settings.storagePatience, .requestChange))
     }
     guard !givenUpApps.contains(session.app) else {
-      return .unreadable("Its app did not connect for so long that it ends.", pause: settings.removalPatience)
+      // Until its end is written, which is under way.
+      let sentence = "Its app did not connect for so long that it ends."
+      return .held(delay(settings.removalPatience, .storageUnavailable(because: sentence)))
     }
     if let delay = waitToBeAsked(id) { return .held(delay) }
     do {
