@@ -11,6 +11,7 @@ package final class BlockingCalls: Sendable {
   /// The call did not return in time.
   package struct Expired: Error, Sendable, Equatable, CustomStringConvertible {
     package let limit: Duration
+    package init(limit: Duration) { self.limit = limit }
     package var description: String { "no answer within \(limit)" }
   }
 

@@ -79,12 +79,25 @@ package struct PeerIdentity: Sendable, Equatable {
     }
   }
 
-  private static func executable(of pid: pid_t) throws -> ExecutableIdentity {
-    let link = "/proc/\(pid)/exe"
+  /// Tells the programs of processes apart before they are looked up: the path as the kernel remembers it, with the mounts that
+  /// the process sees. No file system is asked, so this does not block. A process chooses the path, which is no proof of
+  /// anything.
+  package static func rememberedProgram(of pid: pid_t) -> String {
+    let parts = [try? target(of: "/proc/\(pid)/ns/mnt", pid), try? target(of: "/proc/\(pid)/exe", pid)]
+    return parts.map { $0 ?? "unknown" }.joined(separator: " ")
+  }
+
+  /// The text of a link that the kernel makes.
+  private static func target(of link: String, _ pid: pid_t) throws -> String {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
     let count = readlink(link, &buffer, buffer.count - 1)
     guard count > 0 else { throw Refusal.unreadable(pid, String(cString: strerror(errno))) }
-    let text = String(decoding: buffer.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    return String(decoding: buffer.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
+  private static func executable(of pid: pid_t) throws -> ExecutableIdentity {
+    let link = "/proc/\(pid)/exe"
+    let text = try target(of: link, pid)
     var status = stat()
     // stat, not lstat: it follows the link to the very file, even when that has no name any more.
     guard stat(link, &status) == 0 else { throw Refusal.unreadable(pid, String(cString: strerror(errno))) }

@@ -5,7 +5,8 @@ package struct Refusal: Codable, Sendable, Equatable, Error {
   package var message: String
   /// With `incompatibleVersion`: the side that has to be updated.
   package var mustUpdate: ProtocolVersions.Side?
-  /// With `storage`: the program has as many connections as it may have. There is room once some of them are closed.
+  /// With `storage`: the service does not take the connection now, but may take one later. The program has as many as it may
+  /// have, or could not be looked at.
   package var hasTooManyConnections: Bool?
 
   package init(_ reason: Reason, _ message: String, mustUpdate: ProtocolVersions.Side? = nil) {
@@ -20,6 +21,9 @@ package struct Refusal: Codable, Sendable, Equatable, Error {
     refusal.hasTooManyConnections = true
     return refusal
   }
+
+  /// Of a connection whose program can't be looked at now. It is said as that of one that is too many: apps ask again later.
+  package static func unknownProgram(_ message: String) -> Refusal { tooManyConnections(message) }
 
   package enum Reason: String, Codable, Sendable, CaseIterable {
     /// No version in common.

@@ -17,7 +17,8 @@ struct CopyLine<Job> {
   }
 
   let limits: Limits
-  private var waiting: [(place: Place, job: Job)] = []
+  private var waiting: [(number: Int, place: Place, job: Job)] = []
+  private var lastNumber = 0
   /// How many at the beginning of `waiting` came first.
   private var firstCount = 0
   private var running: [Place: Int] = [:]
@@ -26,21 +27,40 @@ struct CopyLine<Job> {
 
   var runningCount: Int { running.values.reduce(0, +) }
 
-  mutating func add(_ job: Job, at place: Place) { waiting.append((place, job)) }
+  /// - Returns: the number by which it is taken out again.
+  @discardableResult
+  mutating func add(_ job: Job, at place: Place) -> Int {
+    lastNumber += 1
+    waiting.append((lastNumber, place, job))
+    return lastNumber
+  }
 
   /// In front of those that wait, and behind the ones that came first before it: a process waits for it.
-  mutating func addFirst(_ job: Job, at place: Place) {
-    waiting.insert((place, job), at: firstCount)
+  @discardableResult
+  mutating func addFirst(_ job: Job, at place: Place) -> Int {
+    lastNumber += 1
+    waiting.insert((lastNumber, place, job), at: firstCount)
     firstCount += 1
+    return lastNumber
+  }
+
+  /// Takes out one that still waits; nil where it does not.
+  mutating func remove(_ number: Int) -> Job? {
+    waiting.firstIndex { $0.number == number }.map { takeOut($0).job }
   }
 
   /// The first that may run now; it counts from now on.
   mutating func next() -> (place: Place, job: Job)? {
     guard let index = waiting.firstIndex(where: { mayRun($0.place) }) else { return nil }
-    let next = waiting.remove(at: index)
-    if index < firstCount { firstCount -= 1 }
+    let next = takeOut(index)
     running[next.place, default: 0] += 1
     return next
+  }
+
+  private mutating func takeOut(_ index: Int) -> (place: Place, job: Job) {
+    if index < firstCount { firstCount -= 1 }
+    let taken = waiting.remove(at: index)
+    return (taken.place, taken.job)
   }
 
   mutating func ended(at place: Place) {

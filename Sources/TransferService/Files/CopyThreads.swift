@@ -1,7 +1,10 @@
 import Foundation
+import Synchronization
+import SystemServices
 
-/// Threads on which files are copied: as many as `CopyLine` lets run. Each waits a second for further work before it ends, so
-/// that many small files do not start a thread each, and none is there while there is nothing to copy. From any thread.
+/// Threads on which files are copied and looked at: as many as `CopyLine` lets run. Each waits a second for further work before
+/// it ends, so that many small files do not start a thread each, and none is there while there is nothing to do. From any
+/// thread.
 final class CopyThreads: @unchecked Sendable {
   typealias Job = @Sendable () -> Void
   private typealias Assignment = (place: CopyLine<Job>.Place, job: Job)
@@ -43,9 +46,11 @@ final class CopyThreads: @unchecked Sendable {
   }
 
   /// - Parameter comesFirst: whether it passes all work that waits and does not come first.
-  func run(at place: CopyLine<Job>.Place, comesFirst: Bool = false, _ job: @escaping Job) {
-    let numbers = condition.withLock {
-      if comesFirst { line.addFirst(job, at: place) } else { line.add(job, at: place) }
+  /// - Returns: the number with which it is withdrawn.
+  @discardableResult
+  func run(at place: CopyLine<Job>.Place, comesFirst: Bool = false, _ job: @escaping Job) -> Int {
+    let (own, numbers) = condition.withLock {
+      let own = comesFirst ? line.addFirst(job, at: place) : line.add(job, at: place)
       if let next = line.next() {
         assigned.append(next)
         condition.signal()
@@ -53,9 +58,60 @@ final class CopyThreads: @unchecked Sendable {
       // The places may be given to work whose threads could not be started.
       let now = ContinuousClock.now
       starting = starting.filter { now - $0.value < startPatience }
-      return missingThreads(now)
+      return (own, missingThreads(now))
     }
     startThreads(numbers)
+    return own
+  }
+
+  /// Gives back at once all that a piece of work holds that has no place yet. Does nothing to another one.
+  func withdraw(_ number: Int) {
+    let job = condition.withLock { line.remove(number) }
+    // It ends here, outside of the lock: what it holds may end with it.
+    withExtendedLifetime(job) {}
+  }
+
+  /// Runs work that is not waited for without end.
+  ///
+  /// Work that is past its limit keeps its place until it returns. Where it still waits for a place, it does not run.
+  ///
+  /// - Parameters:
+  ///   - limit: from now on; the wait for a place counts.
+  ///   - ended: called once, on any thread, with what `work` returns or throws, or with `BlockingCalls.Expired`. It must not
+  ///     block.
+  func call<Value: Sendable>(
+    at place: CopyLine<Job>.Place, within limit: Duration, _ work: @escaping @Sendable () throws -> Value,
+    ended: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) {
+    let answer = Answer(ended)
+    let number = run(at: place) {
+      // It may have been given a place just before its limit.
+      guard answer.isAwaited else { return }
+      answer.give(Result { try work() })
+    }
+    later(limit) { [self] in
+      if answer.give(.failure(BlockingCalls.Expired(limit: limit))) { withdraw(number) }
+    }
+  }
+
+  /// The one call of a closure. It is kept no longer than until then.
+  private final class Answer<Value: Sendable>: Sendable {
+    private let ended: Mutex<(@Sendable (Result<Value, any Error>) -> Void)?>
+
+    init(_ ended: @escaping @Sendable (Result<Value, any Error>) -> Void) { self.ended = Mutex(ended) }
+
+    var isAwaited: Bool { ended.withLock { $0 != nil } }
+
+    /// False where it was called before.
+    @discardableResult
+    func give(_ result: Result<Value, any Error>) -> Bool {
+      let ended = ended.withLock { ended in
+        defer { ended = nil }
+        return ended
+      }
+      ended?(result)
+      return ended != nil
+    }
   }
 
   /// The numbers of the threads that are to be started, so that each piece of work that may run has one. While `condition` is

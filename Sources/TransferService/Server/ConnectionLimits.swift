@@ -12,7 +12,9 @@ package struct ConnectionLimits: Sendable {
   package var sessionConnectionsPerProgram = 128
   /// Connections of a program that watch transfers and have attached no session.
   package var watchingConnectionsPerProgram = 64
-  /// How many connections that are too many for their program are kept open to be told so, of all programs together.
+  /// How long the program at the other end of a connection may be looked for.
+  package var timeForIdentification = TimeAmount.seconds(5)
+  /// How many connections that are refused are kept open to be told so, of all programs together.
   package var connectionsBeingRefused = 16
   /// How long they may say nothing.
   package var timeForRefusal = TimeAmount.seconds(2)

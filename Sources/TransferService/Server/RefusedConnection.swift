@@ -3,7 +3,7 @@ import NIOCore
 import TransferProtocol
 
 /// A connection that is not served: its first request is answered with the reason, and it is closed. It is too many for its
-/// program, or the service can't serve yet.
+/// program, or its program can't be looked at now, or the service can't serve yet.
 ///
 /// Confined to the channel's loop.
 final class RefusedConnection: ChannelInboundHandler, @unchecked Sendable {

@@ -34,8 +34,8 @@ package final class TransferServer: Sendable {
   ///   - secondPath: a further path where the socket is made. While it is there, the first one is waited for.
   ///   - startAttempts: a file that another service opens when it starts. The path is looked at then.
   ///   - limits: Of all connections together, of those of a program, and of each.
-  ///   - identify: Finds out which program is at the other end of a connection. It reads files of the kernel, so it
-  ///     is called on a thread that may block.
+  ///   - identify: Finds out which program is at the other end of a connection. It looks at the program's file, so it
+  ///     is called on a thread that may block, and is not waited for without end.
   ///   - replaced: called when another process listens at the path, perhaps more than once.
   package static func start(
     at endpoint: Endpoint, lock: FileLock? = nil, secondPath: String? = nil, startAttempts: String? = nil,
@@ -43,14 +43,10 @@ package final class TransferServer: Sendable {
     identify: @escaping @Sendable (PeerCredentials) throws -> PeerIdentity = { try PeerIdentity($0) },
     replaced: @escaping @Sendable () -> Void = {}
   ) async throws -> TransferServer {
-    let quota = ConnectionQuota(limits)
-    let bootstrap = bootstrap(quota: quota, log: log, identify: identify) { channel, peer in
+    let (quota, peers) = (ConnectionQuota(limits), PeerLookUp(within: limits.timeForIdentification, identify))
+    let bootstrap = bootstrap(limits: limits, quota: quota, peers: peers, log: log) { channel, peer in
       do { try quota.begin(peer.executable.path) } catch let exceeded as ConnectionQuota.Exceeded {
-        guard quota.beginRefusal() else { throw exceeded }
-        log.warning("a connection was refused: \(exceeded)")
-        channel.closeFuture.whenComplete { _ in quota.endRefusal() }
-        let refused = RefusedConnection(channel, timeLimit: limits.timeForRefusal) { exceeded.refusal }
-        return try channel.pipeline.syncOperations.addHandler(refused)
+        return try refuse(channel, exceeded.refusal, because: exceeded, limits: limits, quota: quota, log: log)
       }
       channel.closeFuture.whenComplete { _ in quota.end(peer.executable.path) }
       let client = ClientConnection(
@@ -71,7 +67,8 @@ package final class TransferServer: Sendable {
     limits: ConnectionLimits = ConnectionLimits(), because refusal: @escaping @Sendable () -> Refusal
   ) async throws -> TransferServer {
     let quota = ConnectionQuota(limits)
-    let bootstrap = bootstrap(quota: quota, log: log, identify: { try PeerIdentity($0) }) { channel, _ in
+    let peers = PeerLookUp(within: limits.timeForIdentification) { try PeerIdentity($0) }
+    let bootstrap = bootstrap(limits: limits, quota: quota, peers: peers, log: log) { channel, _ in
       let refused = RefusedConnection(channel, timeLimit: limits.timeForRefusal, refusal)
       try channel.pipeline.syncOperations.addHandler(refused)
     }
@@ -119,7 +116,7 @@ package final class TransferServer: Sendable {
 
   /// - Parameter serve: called on the loop of each connection of this user's programs.
   private static func bootstrap(
-    quota: ConnectionQuota, log: Logger, identify: @escaping @Sendable (PeerCredentials) throws -> PeerIdentity,
+    limits: ConnectionLimits, quota: ConnectionQuota, peers: PeerLookUp, log: Logger,
     serve: @escaping @Sendable (any Channel, PeerIdentity) throws -> Void
   ) -> @Sendable () -> ServerBootstrap {
     {
@@ -134,15 +131,31 @@ package final class TransferServer: Sendable {
           }.flatMap {
             credentials(of: channel)
           }.flatMap { credentials in
-            NIOThreadPool.singleton.runIfActive(eventLoop: channel.eventLoop) { try identify(credentials) }
+            peers.peer(credentials, on: channel.eventLoop)
           }.flatMapThrowing { peer in
             try serve(channel, peer)
+          }.flatMapErrorThrowing { error in
+            guard let unknown = error as? PeerLookUp.NoAnswer else { throw error }
+            return try refuse(channel, unknown.refusal, because: unknown, limits: limits, quota: quota, log: log)
           }.flatMapErrorThrowing { error in
             log.warning("a connection was refused: \(error)")
             throw error
           }
         }
     }
+  }
+
+  /// Has the app told the reason. Throws it where too many are being told theirs, which ends the connection.
+  private static func refuse(
+    _ channel: any Channel, _ refusal: Refusal, because error: any Error, limits: ConnectionLimits,
+    quota: ConnectionQuota, log: Logger
+  ) throws {
+    channel.eventLoop.assertInEventLoop()
+    guard quota.beginRefusal() else { throw error }
+    log.warning("a connection was refused: \(error)")
+    channel.closeFuture.whenComplete { _ in quota.endRefusal() }
+    let refused = RefusedConnection(channel, timeLimit: limits.timeForRefusal) { refusal }
+    try channel.pipeline.syncOperations.addHandler(refused)
   }
 
   /// Stops listening. Connections that are there stay.

@@ -122,6 +122,21 @@ import Testing
     }
   }
 
+  /// Without a look at the program, which its file system may hold up.
+  @Test func programsAreToldApartBeforeTheyAreLookedAt() async throws {
+    let own = PeerIdentity.rememberedProgram(of: getpid())
+    let link = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    #expect(own.hasPrefix("mnt:[") && own.hasSuffix("] " + link))
+    try await withProgram { path in
+      let text = try await start(path, ["-c", Self.stopping]) { pid in
+        let other = PeerIdentity.rememberedProgram(of: pid)
+        #expect(other != own && other.hasSuffix("/app"))
+      }
+      #expect(text == "ready\n")
+    }
+    #expect(PeerIdentity.rememberedProgram(of: 4_000_000) == "unknown unknown")
+  }
+
   @Test func anotherUserIsRefused() {
     let stranger = PeerCredentials(pid: getpid(), uid: geteuid() + 1, gid: 0)
     #expect(throws: PeerIdentity.Refusal.otherUser(geteuid() + 1)) { try PeerIdentity(stranger) }

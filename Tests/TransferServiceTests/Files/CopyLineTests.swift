@@ -66,4 +66,19 @@ import Testing
     line.ended(at: .init(app: "3", mount: nil))
     #expect(start(&line) == [6])
   }
+
+  @Test func workThatIsTakenOutRunsNoMore() {
+    var line = line(.init(ofMount: 1, ofApp: 1, all: 5))
+    let numbers = (1...4).map { line.add($0, at: .init(app: "a")) }
+    #expect(start(&line) == [1])
+    let first = line.addFirst(5, at: .init(app: "a"))
+    #expect(line.remove(numbers[0]) == nil, "it runs")
+    #expect(line.remove(numbers[1]) == 2)
+    #expect(line.remove(first) == 5)
+    line.addFirst(6, at: .init(app: "a"))
+    for job in [6, 3, 4] {
+      line.ended(at: .init(app: "a"))
+      #expect(start(&line) == [job])
+    }
+  }
 }

@@ -1,6 +1,8 @@
+import Dispatch
 import Foundation
 import LoopbackServer
 import Synchronization
+import SystemServices
 import Testing
 
 @testable import TransferService
@@ -135,5 +137,41 @@ import Testing
     let isDoneAgain = Gate()
     threads.run(at: Self.place) { isDoneAgain.open() }
     try await isDoneAgain.wait(within: patience)
+  }
+
+  /// Work that is called with a limit, and what becomes of it.
+  private func call(
+    _ threads: CopyThreads, app: String, within limit: Duration, into results: Recorder<String>,
+    _ work: @escaping @Sendable () -> String
+  ) {
+    threads.call(at: .init(app: app), within: limit, work) { result in
+      switch result {
+      case .success(let text): results.record(text)
+      case .failure(let error): results.record("\(error is BlockingCalls.Expired)")
+      }
+    }
+  }
+
+  @Test func workThatHangsIsNotWaitedForAndHoldsUpNoOtherApp() async throws {
+    let threads = CopyThreads(name: "t", limits: .init(ofMount: 1, ofApp: 1, all: 2))
+    let (results, late) = (Recorder<String>(), Recorder<String>())
+    let isHeld = DispatchSemaphore(value: 0)
+    call(threads, app: "a", within: .milliseconds(20), into: results) {
+      isHeld.wait()
+      return "too late"
+    }
+    #expect(try await results.next() == "true")
+    // Its place is still taken. What waits for that is given up too, and does not run afterwards.
+    call(threads, app: "a", within: .milliseconds(20), into: results) {
+      late.record("ran")
+      return "too late"
+    }
+    #expect(try await results.next() == "true")
+    call(threads, app: "b", within: .seconds(3_600), into: results) { "b" }
+    #expect(try await results.next() == "b")
+    isHeld.signal()
+    call(threads, app: "a", within: .seconds(3_600), into: results) { "a" }
+    #expect(try await results.next() == "a")
+    #expect(results.all == ["true", "true", "b", "a"] && late.all == [])
   }
 }
