@@ -21,41 +21,60 @@ extension TransferEngine {
   }
 
   /// - Parameter removes: false: only the lists tell of them.
-  /// - Returns: whether there was something to remove.
+  /// - Returns: whether there may be something to remove.
   @discardableResult private func lookAtAbsentApps(removes: Bool) -> Bool {
     if removes { hasForgottenApps = true }
-    absences = [:]
     do {
       let ages = settings.ages
-      let days = min(ages.toldAbsence, ages.absentApp, ages.removedApp)
-      return try store.absentApps(for: days).reduce(false) { try look(at: $1, removes: removes) || $0 }
+      let removal = min(ages.absentApp, ages.removedApp)
+      let apps = try store.absentApps(for: min(ages.toldAbsence, removal))
+      let paths = Set(apps.map(\.path))
+      absences = absences.filter { paths.contains($0.key) }
+      for app in apps { lookForProgram(of: app, removes: removes) }
+      return apps.contains { $0.unseenDays >= removal }
     } catch {
       log.warning("apps that do not come back were not looked for: \(error)")
       return false
     }
   }
 
-  private func look(at app: TransferStore.AbsentApp, removes: Bool) throws -> Bool {
-    let isGone = access(app.path, F_OK) != 0 && errno == ENOENT
+  /// On a thread of its own: the file system that has the program may hang. That says nothing of the program.
+  private func lookForProgram(of app: TransferStore.AbsentApp, removes: Bool) {
+    searchesForPrograms += 1
+    programThreads.call(at: .init(app: app.path), within: settings.programPatience) { _ in
+      access(app.path, F_OK) != 0 && errno == ENOENT
+    } ended: { isGone in
+      self.enter { engine in
+        engine.searchesForPrograms -= 1
+        engine.look(at: app, isGone: (try? isGone.get()) ?? false, removes: removes)
+      }
+    }
+  }
+
+  private func look(at app: TransferStore.AbsentApp, isGone: Bool, removes: Bool) {
+    guard isServing else { return }
     let limit = isGone ? settings.ages.removedApp : settings.ages.absentApp
-    let own = try store.sessions(of: app.id)
-    // One that is connected, or is just connecting, is not absent, for however long it is.
-    guard !own.isEmpty, !changeLines.isBusy(.sessions(app.id)),
-      !own.contains(where: { sessions[$0]?.machine.attachment != nil })
-    else { return false }
-    if app.unseenDays < limit || !removes {
-      givenUpApps.remove(app.id)
-      let removal = clock.date + TimeInterval(max(0, limit - app.unseenDays)) * 86_400
-      absences[app.path] = AppAbsence(days: app.unseenDays, removal: removal)
-      return false
-    }
-    if app.unseenDays - limit >= limit {
-      forget(app, own)
-      return true
-    }
-    let cause =
-      "its app \(isGone ? "is gone and " : "")did not connect on \(app.unseenDays) days on which the service ran"
-    return try giveUp(app, own, because: cause)
+    absences[app.path] = nil
+    do {
+      // It may have come and gone while its program was looked for.
+      guard try store.unseenDays(of: app.id) == app.unseenDays else { return }
+      let own = try store.sessions(of: app.id)
+      // One that is connected, or is just connecting, is not absent, for however long it is.
+      guard !own.isEmpty, !changeLines.isBusy(.sessions(app.id)),
+        !own.contains(where: { sessions[$0]?.machine.attachment != nil })
+      else { return }
+      if app.unseenDays < limit || !removes {
+        givenUpApps.remove(app.id)
+        let removal = clock.date + TimeInterval(max(0, limit - app.unseenDays)) * 86_400
+        absences[app.path] = AppAbsence(days: app.unseenDays, removal: removal)
+      } else if app.unseenDays - limit >= limit {
+        forget(app, own)
+      } else {
+        let cause =
+          "its app \(isGone ? "is gone and " : "")did not connect on \(app.unseenDays) days on which the service ran"
+        try giveUp(app, own, because: cause)
+      }
+    } catch { log.warning("the tasks of \(app.path) were not removed: \(error)") }
   }
 
   /// The app is there again.
@@ -86,8 +105,7 @@ extension TransferEngine {
     var results: [Result<Int, any Error>] = []
   }
 
-  /// - Returns: whether there are tasks that end, or files that were not delivered.
-  private func giveUp(_ app: TransferStore.AbsentApp, _ own: [SessionID], because cause: String) throws -> Bool {
+  private func giveUp(_ app: TransferStore.AbsentApp, _ own: [SessionID], because cause: String) throws {
     givenUpApps.insert(app.id)
     forgetRequests(of: app)
     let sessions = Set(own)
@@ -96,9 +114,9 @@ extension TransferEngine {
     let resting = unfinished.filter { transfers[$0]?.machine.isIdle == true }
     let undelivered = try store.undeliveredFiles(of: app.id)
     // Those that run stop first, and the requests of those that end now go then.
-    guard !unfinished.isEmpty || !undelivered.isEmpty else { return false }
+    guard !unfinished.isEmpty || !undelivered.isEmpty else { return }
     setTimer(.upkeep, in: settings.removalPatience) { $0.keepUp() }
-    guard !resting.isEmpty || !undelivered.isEmpty else { return true }
+    guard !resting.isEmpty || !undelivered.isEmpty else { return }
     log.notice(
       """
       \(resting.count) tasks of \(app.path) end, and \(undelivered.count) files of it that were not delivered are set aside: \
@@ -121,7 +139,6 @@ extension TransferEngine {
     } then: { engine, result in
       if case .success(let done) = result { engine.gaveUp(giving, done) }
     }
-    return true
   }
 
   private func gaveUp(_ giving: GivingUp, _ done: GivenUp) {

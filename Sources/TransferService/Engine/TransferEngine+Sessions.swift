@@ -183,21 +183,46 @@ extension TransferEngine {
       return changeLines.follow(.sessions(session.app)) { engine in engine.launch(id, noted: noted) }
     }
     guard session.machine.isStartDue else { return post(.launchIsNeedless, to: id) }
-    let number = nextLaunchNumber()
-    let program = session.executable.path
-    do {
-      try noted.get()
+    if case .failure(let error) = noted { return launchFailed(session, error) }
+    start(session)
+  }
+
+  /// On a thread of its own: the file system that has the program may hang.
+  private func start(_ session: LiveSession) {
+    let (id, number) = (session.id, nextLaunchNumber())
+    startsUnderWay[number] = false
+    programThreads.call(at: .init(app: session.executable.path), within: settings.programPatience) {
+      [launcher] isAwaited in
       try launcher.launch(
-        session.executable, session: session.identifier, environment: session.options.launchEnvironment
+        session.executable, session: session.identifier, environment: session.options.launchEnvironment,
+        isAwaited: isAwaited
       ) {
-        self.enter { $0.apply(.launchedAppEnded(number: number), to: id) }
+        self.enter { $0.launchedAppEnded(number, id) }
       }
-      log.info("started \(program) for session \(session.identifier.logText)")
-      post(.launched(number: number), to: id)
-    } catch {
-      log.notice("\(program) can't be started now: \(error)")
-      post(.launchFailed("\(error)", isTemporary: TransferEngine.isTemporary(error)), to: id)
+    } ended: { result in
+      self.enter { $0.started(session, number, result) }
     }
+  }
+
+  private func started(_ session: LiveSession, _ number: Int, _ result: Result<Void, any Error>) {
+    let hasEnded = startsUnderWay.removeValue(forKey: number) ?? false
+    if case .failure(let error) = result { return launchFailed(session, error) }
+    log.info("started \(session.executable.path) for session \(session.identifier.logText)")
+    post(.launched(number: number), to: session.id)
+    if hasEnded { post(.launchedAppEnded(number: number), to: session.id) }
+  }
+
+  /// The process may have ended before it is known that it was started.
+  private func launchedAppEnded(_ number: Int, _ id: SessionID) {
+    guard startsUnderWay[number] == nil else { return startsUnderWay[number] = true }
+    apply(.launchedAppEnded(number: number), to: id)
+  }
+
+  private func launchFailed(_ session: LiveSession, _ error: any Error) {
+    let isExpired = error is BlockingCalls.Expired
+    let reason = isExpired ? "its file system does not answer (\(error))" : "\(error)"
+    log.notice("\(session.executable.path) can't be started now: \(reason)")
+    post(.launchFailed(reason, isTemporary: TransferEngine.isTemporary(error)), to: session.id)
   }
 
   /// The machine is short of something, the program is just being replaced, or the queue could not be written.

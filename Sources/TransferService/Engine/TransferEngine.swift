@@ -13,8 +13,8 @@ import TransferProtocol
 /// it and the actions posted, in order, until none is left. The reply to a request is sent before the posted events
 /// are handled, so pushes about a task follow the reply that created it.
 ///
-/// Only reading the database and single system calls block on the queue, never the network, and never the writing of a
-/// disk. Bytes do not pass through it.
+/// Only reading the database and single system calls on the service's own folder block on the queue, never the network, never the
+/// writing of a disk, and never a file of an app. Bytes do not pass through it.
 package final class TransferEngine: @unchecked Sendable {
   let queue = DispatchQueue(label: "transfer-engine", qos: .utility)
   /// Copies of the queue are made here, one at a time.
@@ -33,6 +33,8 @@ package final class TransferEngine: @unchecked Sendable {
   let removals = RemovalQueue()
   let deliveryThreads = CopyThreads(name: "deliveries", limits: .init(ofMount: 2, ofApp: 2, all: 8))
   let laterCopyThreads = CopyThreads(name: "later-copies", limits: .init(ofMount: 2, ofApp: 2, all: 8))
+  /// Looks at programs of apps and starts them, which a file system may hold up.
+  let programThreads = CopyThreads(name: "programs", limits: .init(ofMount: 1, ofApp: 1, all: 64))
   let launcher: any AppLaunching
   let clock: any ServiceClock
   let settings: Settings
@@ -119,6 +121,10 @@ package final class TransferEngine: @unchecked Sendable {
   private var awaitsRemovals = false
   private var hasAwaitedRemovals = false
   private var launchCount = 0
+  /// Apps that are being started at this moment, by the numbers of their starts, and whether their processes have ended.
+  var startsUnderWay: [Int: Bool] = [:]
+  /// How many programs of apps that do not come back are being looked for.
+  var searchesForPrograms = 0
   private var phase = Phase.serving
   private var posted: Deque<PostedEvent> = []
 

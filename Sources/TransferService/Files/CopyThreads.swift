@@ -77,17 +77,19 @@ final class CopyThreads: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - limit: from now on; the wait for a place counts.
+  ///   - work: is given a question that it may ask before it does what can't be taken back: whether its result is still awaited.
   ///   - ended: called once, on any thread, with what `work` returns or throws, or with `BlockingCalls.Expired`. It must not
   ///     block.
   func call<Value: Sendable>(
-    at place: CopyLine<Job>.Place, within limit: Duration, _ work: @escaping @Sendable () throws -> Value,
+    at place: CopyLine<Job>.Place, within limit: Duration,
+    _ work: @escaping @Sendable (_ isAwaited: @escaping @Sendable () -> Bool) throws -> Value,
     ended: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
     let answer = Answer(ended)
     let number = run(at: place) {
       // It may have been given a place just before its limit.
       guard answer.isAwaited else { return }
-      answer.give(Result { try work() })
+      answer.give(Result { try work { answer.isAwaited } })
     }
     later(limit) { [self] in
       if answer.give(.failure(BlockingCalls.Expired(limit: limit))) { withdraw(number) }

@@ -2,13 +2,15 @@ import Foundation
 import SystemServices
 import TransferProtocol
 
-/// Starts the app that a session belongs to.
+/// Starts the app that a session belongs to. Blocks as long as the file system of its program does.
 package protocol AppLaunching: Sendable {
   /// - Parameters:
   ///   - environment: the variables that the app has recorded with its session; nil when it recorded none.
+  ///   - isAwaited: asked when nothing but the start itself is left to do. Where it says no, nothing is started.
   ///   - ended: called once, on any thread, when the process has ended.
+  /// - Throws: `CancellationError` where it is not awaited any more.
   func launch(
-    _ executable: ExecutableIdentity, session: String, environment: [String: String]?,
+    _ executable: ExecutableIdentity, session: String, environment: [String: String]?, isAwaited: () -> Bool,
     ended: @escaping @Sendable () -> Void) throws
 }
 
@@ -21,10 +23,11 @@ package struct AppLauncher: AppLaunching {
   package init(environment: [String: String] = ProcessInfo.processInfo.environment) { ownEnvironment = environment }
 
   package func launch(
-    _ executable: ExecutableIdentity, session: String, environment: [String: String]?,
+    _ executable: ExecutableIdentity, session: String, environment: [String: String]?, isAwaited: () -> Bool,
     ended: @escaping @Sendable () -> Void
   ) throws {
     try executable.checkUnchanged()
+    guard isAwaited() else { throw CancellationError() }
     // Another app may have started the service, so nothing else of its environment is passed on.
     var variables = environment.map { UserEnvironment.ofApp($0) } ?? UserEnvironment.clean(ownEnvironment)
     variables[ServiceNames.launchSessionVariable] = session

@@ -36,7 +36,7 @@ final class PeerLookUp: Sendable {
   func peer(_ credentials: PeerCredentials, on loop: any EventLoop) -> EventLoopFuture<PeerIdentity> {
     let promise = loop.makePromise(of: PeerIdentity.self)
     let program = PeerIdentity.rememberedProgram(of: credentials.pid)
-    threads.call(at: .init(app: program), within: limit) { [identify] in
+    threads.call(at: .init(app: program), within: limit) { [identify] _ in
       try identify(credentials)
     } ended: { result in
       promise.completeWith(

@@ -85,6 +85,11 @@ extension TransferStore {
     database.write(change, ended: ended)
   }
 
+  /// nil where the queue knows no such app.
+  func unseenDays(of app: AppID) throws -> Int? {
+    try database.read { try Int.fetchOne($0, sql: "SELECT unseenDays FROM apps WHERE id = ?", arguments: [app]) }
+  }
+
   func sessions(of app: AppID) throws -> [SessionID] {
     try database.read {
       try Int64.fetchAll($0, sql: "SELECT id FROM sessions WHERE app = ? ORDER BY id", arguments: [app])

@@ -268,4 +268,41 @@ import TransferProtocol
       _ = try await fixture.launcher.launches.next()
     }
   }
+
+  /// Its program lies on a file system that does not answer. Others are served and started, and it is tried again.
+  @Test func aProgramThatCanNotBeLookedAtHoldsUpNoOtherApp() async throws {
+    try await withEngine(serving: FileResource(size: Self.size), { $0.programPatience = .seconds(1) }) {
+      fixture, server in
+      fixture.launcher.hold("/hangs")
+      defer { fixture.launcher.release() }
+      let client = fixture.client("/hangs")
+      try await begin(client, server)
+      client.disconnect()
+      #expect(try await fixture.launcher.waits.next() == "/hangs")
+      let other = try await launch(fixture.client("/other"), server, fixture)
+      #expect(other.executable.path == "/other")
+      other.ended()
+      // Its time passes, and that of the next start, which waits for the place of the first.
+      await fixture.settle()
+      await fixture.advance(by: 60)
+      #expect(fixture.launcher.launches.all.allSatisfy { $0.executable.path == "/other" })
+      fixture.launcher.release()
+      try await eventually("the start of the app") {
+        await fixture.advance(by: 4_000)
+        return fixture.launcher.launches.all.contains { $0.executable.path == "/hangs" }
+      }
+      #expect(fixture.launcher.waits.count == 1)
+    }
+  }
+
+  /// It ends before the engine has heard of its start.
+  @Test func anAppThatEndsAtOnceIsStartedAgainAfterItsPause() async throws {
+    try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
+      fixture.launcher.endsAtOnce()
+      _ = try await launch(fixture.client(), server, fixture)
+      await fixture.settle()
+      await fixture.advance(by: 60)
+      #expect(fixture.launcher.launches.count == 2)
+    }
+  }
 }

@@ -144,7 +144,9 @@ import Testing
     _ threads: CopyThreads, app: String, within limit: Duration, into results: Recorder<String>,
     _ work: @escaping @Sendable () -> String
   ) {
-    threads.call(at: .init(app: app), within: limit, work) { result in
+    threads.call(at: .init(app: app), within: limit) { _ in
+      work()
+    } ended: { result in
       switch result {
       case .success(let text): results.record(text)
       case .failure(let error): results.record("\(error is BlockingCalls.Expired)")

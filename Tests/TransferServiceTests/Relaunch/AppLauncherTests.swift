@@ -23,7 +23,7 @@ import TransferService
     let folder = try TemporaryFolder()
     let executable = try program(in: folder)
     let ended = Gate()
-    try launcher.launch(executable, session: session, environment: environment) { ended.open() }
+    try launcher.launch(executable, session: session, environment: environment, isAwaited: { true }) { ended.open() }
     try await ended.wait(within: patience)
     return try String(contentsOfFile: folder.path + "/seen", encoding: .utf8).split(separator: "\n").map(String.init)
   }
@@ -67,7 +67,9 @@ import TransferService
     var executable = try program(in: folder)
     executable.inode += 1
     let ended = Gate()
-    try AppLauncher(environment: [:]).launch(executable, session: "s", environment: nil) { ended.open() }
+    try AppLauncher(environment: [:]).launch(executable, session: "s", environment: nil, isAwaited: { true }) {
+      ended.open()
+    }
     try await ended.wait(within: patience)
     #expect(FileManager.default.fileExists(atPath: folder.path + "/seen"))
   }
@@ -79,7 +81,17 @@ import TransferService
     // Others could have put it there.
     chmod(folder.path, 0o777)
     #expect(throws: ExecutableIdentity.Change.replaced(executable.path)) {
-      try AppLauncher(environment: [:]).launch(executable, session: "s", environment: nil) {}
+      try AppLauncher(environment: [:]).launch(executable, session: "s", environment: nil, isAwaited: { true }) {}
+    }
+    #expect(!FileManager.default.fileExists(atPath: folder.path + "/seen"))
+  }
+
+  /// It took too long to look at it, and the service tries again later.
+  @Test func aProgramWhoseStartIsNotAwaitedAnyMoreIsNotStarted() throws {
+    let folder = try TemporaryFolder()
+    let executable = try program(in: folder)
+    #expect(throws: CancellationError.self) {
+      try AppLauncher(environment: [:]).launch(executable, session: "s", environment: nil, isAwaited: { false }) {}
     }
     #expect(!FileManager.default.fileExists(atPath: folder.path + "/seen"))
   }

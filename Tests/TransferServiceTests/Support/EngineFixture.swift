@@ -175,9 +175,13 @@ final class EngineFixture: Sendable {
 }
 
 extension TransferEngine {
-  /// Nothing is being written, and no request waits for that.
+  private var isBusyWithPrograms: Bool { !startsUnderWay.isEmpty || searchesForPrograms > 0 }
+
+  /// Nothing is being written, no program is being looked at, and no request waits for that.
   fileprivate var isQuiet: Bool {
-    queue.sync { isWritten && !isPreparingFiles && clients.values.allSatisfy { $0.waiting == nil } }
+    queue.sync {
+      isWritten && !isPreparingFiles && !isBusyWithPrograms && clients.values.allSatisfy { $0.waiting == nil }
+    }
   }
 
   /// Work that is still under way after the engine has stopped.
