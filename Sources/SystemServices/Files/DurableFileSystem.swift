@@ -14,6 +14,9 @@ package protocol DurableFileSystem: Sendable {
   func rename(_ source: String, to destination: String) throws
   /// A second name for the file: a hard link, or a copy where the file system has no links. Replaces nothing.
   func link(_ source: String, to destination: String) throws
+  /// A hard link of a file that is open, whatever its present name. False, and nothing is made, where the file system can't.
+  /// Replaces nothing.
+  func link(_ file: SourceFile, to destination: String) throws -> Bool
   /// Makes a file that has the content and the date of another without copying it: the two share their place on the disk
   /// until one of them is changed. False, and nothing is made, where the file system can't. Replaces nothing.
   func clone(_ source: SourceFile, to destination: String) throws -> Bool
@@ -35,5 +38,9 @@ package protocol DurableFileSystem: Sendable {
 }
 
 extension DurableFileSystem {
+  package func link(_ file: SourceFile, to destination: String) throws -> Bool {
+    try LinuxFileSystem().link(file, to: destination)
+  }
+
   package func lease(_ file: SourceFile, telling thread: pid_t) -> FileLease? { .take(file, telling: thread) }
 }

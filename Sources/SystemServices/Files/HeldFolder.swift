@@ -27,6 +27,45 @@ package final class HeldFolder: Sendable {
     return fstat(descriptor, &status) == 0 && status.st_nlink == 0
   }
 
+  /// Throws what speaks against keeping a user's own things in it; see `PrivateDirectory`.
+  package func checkPrivate() throws {
+    var status = stat()
+    _ = try checked("fstat", path: path) { fstat(descriptor, &status) }
+    try PrivateDirectory.check(status, path)
+  }
+
+  /// Opens a regular file in it for reading: the file of that name itself, and nothing that a link leads to. Blocks.
+  package func openFile(_ name: String) throws -> SourceFile {
+    let path = "\(path)/\(name)"
+    // To open what is no file waits, or does something to it.
+    let before = try status(of: name)
+    guard before.st_mode & S_IFMT == S_IFREG else { throw SystemError(EINVAL, "open", path: path) }
+    let file = SourceFile(
+      owning: try checked("openat", path: path) {
+        openat(descriptor, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+      })
+    // It may be another one by now.
+    _ = try file.regularStatus(path: path)
+    return file
+  }
+
+  /// Removes the name where it is that of the file, and leaves that of another one.
+  package func remove(_ name: String, of file: SourceFile) throws {
+    let path = "\(path)/\(name)"
+    let own = try file.regularStatus(path: path)
+    do {
+      let present = try status(of: name)
+      guard present.st_ino == own.st_ino, present.st_dev == own.st_dev else { return }
+      _ = try checked("unlinkat", path: path) { unlinkat(descriptor, name, 0) }
+    } catch let error as SystemError where error.isNotFound {}
+  }
+
+  private func status(of name: String) throws -> stat {
+    var status = stat()
+    _ = try checked("fstatat", path: "\(path)/\(name)") { fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) }
+    return status
+  }
+
   /// Throws where it is not in its place: what is written to the path would be in another folder.
   package func check() throws {
     guard isInPlace else { throw SystemError(ENOENT, "find", path: path) }

@@ -29,9 +29,22 @@ package struct LinuxFileSystem: DurableFileSystem {
   package func link(_ source: String, to destination: String) throws {
     do {
       _ = try checked("link", path: source) { Glibc.link(source, destination) }
-    } catch let error as SystemError where [EPERM, EOPNOTSUPP, EMLINK, ENOSYS, EXDEV].contains(error.code) {
+    } catch let error as SystemError where LinuxFileSystem.noLink.contains(error.code) {
       try copy(source, to: destination)
     }
+  }
+
+  /// The errors of a file system that can't make that hard link.
+  package static let noLink: Set<Int32> = [EPERM, EOPNOTSUPP, EMLINK, ENOSYS, EXDEV]
+
+  package func link(_ file: SourceFile, to destination: String) throws -> Bool {
+    do {
+      // open(2): without privileges this is the way from a descriptor to a name.
+      _ = try checked("linkat", path: destination) {
+        linkat(AT_FDCWD, "/proc/self/fd/\(file.descriptor)", AT_FDCWD, destination, AT_SYMLINK_FOLLOW)
+      }
+      return true
+    } catch let error as SystemError where LinuxFileSystem.noLink.contains(error.code) { return false }
   }
 
   package func remove(_ path: String) throws {

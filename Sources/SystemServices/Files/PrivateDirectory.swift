@@ -45,6 +45,10 @@ package enum PrivateDirectory {
     var status = stat()
     // lstat: a symbolic link is not followed, since its owner can change its target.
     _ = try checked("lstat", path: path) { lstat(path, &status) }
+    try check(status, path)
+  }
+
+  static func check(_ status: stat, _ path: String) throws {
     guard status.st_mode & S_IFMT != S_IFLNK else { throw Refusal.symbolicLink(path) }
     guard status.st_mode & S_IFMT == S_IFDIR else { throw Refusal.notADirectory(path) }
     guard status.st_uid == geteuid() else { throw Refusal.belongsTo(status.st_uid, path) }

@@ -28,7 +28,7 @@ struct ResumeFileImporter: Sendable {
   ) throws -> TransferMachine.ResumeImport? {
     guard let point, point.offset > 0, validator?.condition != nil else { return nil }
     let file = ResumeFile(path: point.path, files: files, transfer: id)
-    guard try file.isAcceptable({ try store.transfer($0)?.app == app }) else {
+    guard try file.isNamedAsOurs({ try store.transfer($0)?.app == app }), (try? file.open()) != nil else {
       log.notice("transfer \(id) starts at zero: its file was not made for this app")
       return nil
     }
@@ -45,11 +45,13 @@ struct ResumeFileImporter: Sendable {
   private func place(_ point: ResumePoint, for id: TransferID) -> Int64 {
     var placed: Int64 = 0
     do {
-      guard try files.takeOver(point.path, for: id, count: point.offset) else { return 0 }
+      // Another file may have its path by now, so it is checked once more, and used as it was opened.
+      let file = try ResumeFile(path: point.path, files: files, transfer: id).open()
+      guard try files.takeOver(file, for: id, count: point.offset) else { return 0 }
       try store.commit(offset: point.offset, representation: nil, of: id)
       placed = point.offset
       // The original goes only now: until here a crash would have left it to the app.
-      try files.disk.remove(point.path)
+      try file.removeName()
     } catch {
       log.notice("transfer \(id) starts at zero, or its file was left: \(error)")
       // Starting at zero must not empty the original, which may be the same file.

@@ -56,16 +56,25 @@ package struct TransferFiles: Sendable {
   }
 
   /// Gives a transfer a file of `count` bytes or more to begin with, on the disk when this returns. The file keeps its
-  /// other name. False when it is shorter.
-  package func takeOver(_ path: String, for transfer: TransferID, count: Int64) throws -> Bool {
-    guard try disk.size(of: path) ?? 0 >= count else { return false }
+  /// other name. False when it is shorter, or has got a third name meanwhile.
+  func takeOver(_ opened: OpenedResumeFile, for transfer: TransferID, count: Int64) throws -> Bool {
+    let (file, path) = (opened.file, partial(transfer))
+    guard try file.regularStatus().st_size >= count else { return false }
     spares.shared(transfer)
     // An interrupted copy may have left a file.
     try removeFile("\(transfer)", in: TransferFiles.partialName)
-    try disk.link(path, to: partial(transfer))
-    let file = try disk.open(partial(transfer))
-    defer { try? file.close() }
-    try file.sync()
+    if try disk.link(file, to: path) {
+      guard try file.regularStatus().st_nlink <= 2 else {
+        try disk.remove(path)
+        return false
+      }
+    } else if try !disk.clone(file, to: path), try disk.duplicate(file, count: count, to: path) < count {
+      try disk.remove(path)
+      return false
+    }
+    let part = try disk.open(path)
+    defer { try? part.close() }
+    try part.sync()
     try disk.syncDirectory(partialDirectory)
     return true
   }

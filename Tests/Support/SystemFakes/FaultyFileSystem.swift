@@ -168,6 +168,17 @@ package final class FaultyFileSystem: DurableFileSystem {
     }
   }
 
+  /// With a fault that tells that there are no hard links, it makes none.
+  package func link(_ file: SourceFile, to destination: String) throws -> Bool {
+    do {
+      return try perform(.link, destination) { unsynced in
+        guard try disk.link(file, to: destination) else { return false }
+        unsynced.made(destination)
+        return true
+      }
+    } catch let error as SystemError where LinuxFileSystem.noLink.contains(error.code) { return false }
+  }
+
   /// As on a file system that can't.
   package func clone(_ source: SourceFile, to destination: String) throws -> Bool { false }
 

@@ -1,4 +1,5 @@
 import Foundation
+import SystemFakes
 import SystemServices
 import Testing
 
@@ -26,7 +27,8 @@ import Testing
 
   /// For transfer 9 of an app that has transfer 7 too.
   private func isAcceptable(_ path: String) throws -> Bool {
-    try ResumeFile(path: path, files: files, transfer: 9).isAcceptable { $0 == 7 }
+    let file = ResumeFile(path: path, files: files, transfer: 9)
+    return try file.isNamedAsOurs { $0 == 7 } && (try? file.open()) != nil
   }
 
   @Test(arguments: [
@@ -86,6 +88,62 @@ import Testing
     #expect(try !isAcceptable(folder.subfolder("delivery/7.C.resume")))
     #expect(try !isAcceptable(delivery + "/x/../7.A.resume"))
     #expect(try !isAcceptable("7.A.resume"))
+    _ = try make(folder.path + "/CFNetworkDownload_x.tmp")
+    #expect(try !isAcceptable(folder.path + "\0/urlsession-1/CFNetworkDownload_x.tmp"))
     #expect(try !isAcceptable(delivery + "/7.D.resume"))
+  }
+
+  // MARK: What happens to the path after the check
+
+  private func text(_ path: String) -> String? {
+    FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// A secret of the user, which an app can't read, gets the path of the file that was checked.
+  @Test(arguments: [false, true]) func theFileThatWasCheckedIsTakenOver(copies: Bool) throws {
+    let disk = FaultyFileSystem()
+    let files = TransferFiles(directory: folder.path, disk: disk)
+    if copies { disk.set([.init(.link, code: EXDEV, path: "partial")]) }
+    let path = library + "/CFNetworkDownload_x.tmp"
+    try Data("part".utf8).write(to: URL(fileURLWithPath: path))
+    let opened = try ResumeFile(path: path, files: files, transfer: 9).open()
+    let secret = try folder.subfolder("secret") + "/CFNetworkDownload_x.tmp"
+    try Data("secret".utf8).write(to: URL(fileURLWithPath: secret))
+    // Both the file and its folder are others now.
+    try FileManager.default.moveItem(atPath: path, toPath: path + ".old")
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: secret)
+    try FileManager.default.moveItem(atPath: library, toPath: library + "-old")
+    try FileManager.default.createSymbolicLink(
+      atPath: library, withDestinationPath: (secret as NSString).deletingLastPathComponent)
+    #expect(try files.takeOver(opened, for: 9, count: 4))
+    #expect(text(files.partial(9)) == "part")
+    try opened.removeName()
+    #expect(text(secret) == "secret")
+    #expect(FileManager.default.fileExists(atPath: library + "-old/CFNetworkDownload_x.tmp"), "it is another file")
+  }
+
+  @Test func aFileThatHasGotAnotherNameIsNotTakenOver() throws {
+    let path = try make(library + "/CFNetworkDownload_x.tmp")
+    let opened = try ResumeFile(path: path, files: files, transfer: 9).open()
+    try FileManager.default.linkItem(atPath: path, toPath: folder.path + "/other")
+    #expect(try !files.takeOver(opened, for: 9, count: 1))
+    #expect(!FileManager.default.fileExists(atPath: files.partial(9)))
+    #expect(text(path) == "x")
+  }
+
+  @Test func theNameOfTheFileIsRemoved() throws {
+    let path = try make(library + "/CFNetworkDownload_x.tmp")
+    let opened = try ResumeFile(path: path, files: files, transfer: 9).open()
+    #expect(try files.takeOver(opened, for: 9, count: 1))
+    try opened.removeName()
+    try opened.removeName()
+    #expect(!FileManager.default.fileExists(atPath: path) && text(files.partial(9)) == "x")
+  }
+
+  /// A named pipe would be waited for.
+  @Test func whatIsNoFileIsNotOpened() throws {
+    let path = library + "/CFNetworkDownload_x.tmp"
+    #expect(mkfifo(path, 0o600) == 0)
+    #expect(try !isAcceptable(path))
   }
 }
