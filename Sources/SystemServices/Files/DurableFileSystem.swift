@@ -6,6 +6,8 @@ import Foundation
 package protocol DurableFileSystem: Sendable {
   /// Opens for reading and writing, made with mode 0600 when it does not exist.
   func open(_ path: String) throws -> any DurableFile
+  /// A folder as it is found at a path now. Throws where there is none.
+  func folder(_ path: String) throws -> HeldFolder
   /// nil when there is none.
   func size(of path: String) throws -> Int64?
   /// All of a regular file; nil when there is none.
@@ -38,6 +40,8 @@ package protocol DurableFileSystem: Sendable {
 }
 
 extension DurableFileSystem {
+  package func folder(_ path: String) throws -> HeldFolder { try HeldFolder(path) }
+
   package func link(_ file: SourceFile, to destination: String) throws -> Bool {
     try LinuxFileSystem().link(file, to: destination)
   }

@@ -27,6 +27,13 @@ package final class HeldFolder: Sendable {
     return fstat(descriptor, &status) == 0 && status.st_nlink == 0
   }
 
+  /// Whether a file is on the same disk, as far as hard links may be made.
+  package func sharesDisk(with file: SourceFile) throws -> Bool {
+    var status = stat()
+    _ = try checked("fstat", path: path) { fstat(descriptor, &status) }
+    return try file.regularStatus().st_dev == status.st_dev
+  }
+
   /// Throws what speaks against keeping a user's own things in it; see `PrivateDirectory`.
   package func checkPrivate() throws {
     var status = stat()

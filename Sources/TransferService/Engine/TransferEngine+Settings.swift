@@ -29,6 +29,8 @@ extension TransferEngine {
     package var pruningInterval = 200
     /// Seconds after which an app that was launched and is still there no longer keeps from launching it again.
     package var launchPatience: TimeInterval = 1_800
+    /// For a file to begin a download with that does not get further. The download starts at zero then.
+    package var resumeFilePatience = Duration.seconds(30)
     /// How long the file system of an app's program may take to show it or to start it.
     package var programPatience = Duration.seconds(30)
     /// Seconds after which a transfer that waits for its app's answer keeps no other app's from running. A person may have

@@ -95,7 +95,7 @@ extension TransferEngine {
     sessions.update(id) { $0.unfinished[description.taskIdentifier] = number }
     post(.transferAdded, to: id)
     waitingReasonChanged(number)
-    // A file that can't be looked at now is looked at again before the transfer runs.
+    // A queue that can't be read now is read again before the transfer runs.
     if let app = sessions[id]?.app,
       let file = try? importer.file(description.resumePoint, validator: new.validator, for: number, of: app)
     {

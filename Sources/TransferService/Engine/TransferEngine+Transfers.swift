@@ -67,7 +67,10 @@ extension TransferEngine {
   // MARK: Running
 
   private func importResumeFile(_ file: TransferMachine.ResumeImport, for id: TransferID) {
-    importer.start(file, for: id) { placed in
+    guard let session = transfers[id]?.session, let app = sessions[session]?.app else {
+      return post(.importEnded, to: id)
+    }
+    importer.start(file, for: id, of: app) { placed in
       self.enter { engine in
         engine.transfers.update(id) { $0.received = placed }
         engine.apply(.importEnded, to: id)

@@ -155,7 +155,7 @@ package final class TransferEngine: @unchecked Sendable {
     self.key = key
     self.log = log
     self.onIdle = onIdle
-    importer = ResumeFileImporter(store: store, files: files, log: log)
+    importer = ResumeFileImporter(store: store, files: files, patience: settings.resumeFilePatience, log: log)
     exporter = ResumeFileExporter(store: store, files: files, key: key, log: log)
     snapshots = UploadSnapshots(files: files, key: key, log: log)
     newTasks = NewTaskJournal(store: store, files: files, log: log)
@@ -268,6 +268,7 @@ package final class TransferEngine: @unchecked Sendable {
         case .serving, .closing: engine.phase = .stopping([{ done.resume() }])
         }
         for id in engine.transfers.ids { engine.post(.serviceEnds, to: id) }
+        engine.importer.stop()
       }
     }
   }

@@ -8,7 +8,8 @@ import TransferProtocol
 ///     suspended ⇄ waiting → running → finishing → over
 ///
 /// The other states:
-/// - `importing`: the file that the app gave is being copied, which cannot be interrupted. `stopping`: a run was told to
+/// - `importing`: the file that the app gave is looked at and copied, which ends by itself, at last when its file system does
+///   not answer for a while. `stopping`: a run was told to
 ///   stop and has not stopped yet. Both carry the next step; a later request replaces it.
 /// - `waitingForApp`: a server asks something that only the app can answer, and no process holds the session. It runs
 ///   again when one does.

@@ -30,9 +30,9 @@ struct ResumeFile {
     return try path == "\(files.deliveryDirectory)/\(name)" && ownsTransfer(number)
   }
 
-  /// Throws where the file is not one that may be taken over.
+  /// Throws where the file is not one that may be taken over. Blocks as long as its file system hangs.
   func open() throws -> OpenedResumeFile {
-    let folder = try HeldFolder((path as NSString).deletingLastPathComponent)
+    let folder = try files.disk.folder((path as NSString).deletingLastPathComponent)
     try folder.checkPrivate()
     let opened = OpenedResumeFile(folder: folder, name: name, file: try folder.openFile(name))
     guard try isOurs(opened.file.regularStatus(path: path)) else { throw NotOurs(path: path) }

@@ -46,6 +46,11 @@ extension TransferFiles {
     for name in try disk.names(in: partialDirectory) {
       let id = TransferID(name)
       if let id, needed.unfinished.contains(id) { continue }
+      guard !name.hasSuffix(TransferFiles.importSuffix) else {
+        // The import begins anew, with the file that the app gave.
+        remove("\(partialDirectory)/\(name)", &result)
+        continue
+      }
       sweep(TransferFiles.partialName, name, of: id, needed, date, &result)
     }
     for name in try disk.names(in: uploadDirectory) where !needed.unnamedUploads.contains(name) {

@@ -55,30 +55,6 @@ package struct TransferFiles: Sendable {
     try disk.syncDirectory(directory)
   }
 
-  /// Gives a transfer a file of `count` bytes or more to begin with, on the disk when this returns. The file keeps its
-  /// other name. False when it is shorter, or has got a third name meanwhile.
-  func takeOver(_ opened: OpenedResumeFile, for transfer: TransferID, count: Int64) throws -> Bool {
-    let (file, path) = (opened.file, partial(transfer))
-    guard try file.regularStatus().st_size >= count else { return false }
-    spares.shared(transfer)
-    // An interrupted copy may have left a file.
-    try removeFile("\(transfer)", in: TransferFiles.partialName)
-    if try disk.link(file, to: path) {
-      guard try file.regularStatus().st_nlink <= 2 else {
-        try disk.remove(path)
-        return false
-      }
-    } else if try !disk.clone(file, to: path), try disk.duplicate(file, count: count, to: path) < count {
-      try disk.remove(path)
-      return false
-    }
-    let part = try disk.open(path)
-    defer { try? part.close() }
-    try part.sync()
-    try disk.syncDirectory(partialDirectory)
-    return true
-  }
-
   /// A try had given the file its complete name when the disk failed, before that was known to last: it is a part again.
   func takeBackComplete(_ transfer: TransferID, count: Int64) throws {
     guard count > 0, try disk.size(of: partial(transfer)) == nil, try disk.size(of: complete(transfer)) == count else {

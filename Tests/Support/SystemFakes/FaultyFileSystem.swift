@@ -11,6 +11,8 @@ package final class FaultyFileSystem: DurableFileSystem {
     case read
     /// It is in no log.
     case remove
+    /// It can be held, and has no faults.
+    case folder
   }
 
   /// Fails `operation` on paths that contain `path`, after it has succeeded `after` times; for `times` times.
@@ -144,6 +146,11 @@ package final class FaultyFileSystem: DurableFileSystem {
       return file
     }
     return FaultyFile(file: file, path: path, disk: self)
+  }
+
+  package func folder(_ path: String) throws -> HeldFolder {
+    hold.withLock { $0 }?.pass(.folder, path)
+    return try disk.folder(path)
   }
 
   package func size(of path: String) throws -> Int64? { try disk.size(of: path) }

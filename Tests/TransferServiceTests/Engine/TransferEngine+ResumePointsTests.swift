@@ -237,4 +237,65 @@ import TransferProtocol
       #expect(next.names("delivery") == [] && next.names("partial") == ["1"], "\(path)")
     }
   }
+
+  // MARK: File systems that hang
+
+  private func download(_ task: Int, beginningWith path: String) throws -> TransferDescription {
+    try Data("part".utf8).write(to: URL(fileURLWithPath: path))
+    var description = TransferDescription.download("http://h/\(task)", task: task)
+    description.resumePoint = ResumePoint(path: path, offset: 4, url: "http://h/\(task)")
+    description.resumePoint?.entityTag = "\"x\""
+    return description
+  }
+
+  /// The paths come in messages. Looked at on the engine's queue, one of them stopped all apps.
+  @Test func filesOnAFileSystemThatHangsHoldUpNoOtherApp() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner, { $0.resumeFilePatience = .seconds(2) }) { fixture in
+      let (app, other) = (fixture.client(), fixture.client("/other"))
+      for client in [app, other] { try await client.begin() }
+      let hanging = try fixture.appFolder.subfolder("hangs/urlsession-\(getuid())")
+      let library = try fixture.appFolder.subfolder("urlsession-\(getuid())")
+      let paths = (1...3).map { "\(hanging)/CFNetworkDownload_\($0).tmp" }
+      let tasks = try paths.enumerated().map { try download($0.offset + 1, beginningWith: $0.element) }
+      try await fixture.disk.holding(.folder, path: "/hangs/") { isHeld in
+        let ids = try await app.create(tasks)
+        #expect(ids.count == 3)
+        try await eventually("the file system to hang") { isHeld() }
+        let id = try #require(
+          try await other.create([download(1, beginningWith: "\(library)/CFNetworkDownload_o.tmp")]).first)
+        try await eventually("the run of the other app") { runner.running.contains(id) }
+        #expect(runner.job(id)?.committedOffset == 4)
+        // They are given up, and so is the third one, which has not got a thread.
+        try await eventually("the runs of the app") { Set(ids).isSubset(of: runner.running) }
+        #expect(ids.allSatisfy { runner.job($0)?.committedOffset == 0 })
+        #expect(fixture.names("partial") == ["\(id)"])
+      }
+      // Its threads are there again.
+      let last = try #require(
+        try await app.create([download(4, beginningWith: "\(library)/CFNetworkDownload_p.tmp")]).first)
+      try await eventually("the run of the last") { runner.running.contains(last) }
+      #expect(runner.job(last)?.committedOffset == 4)
+      #expect(paths.allSatisfy { FileManager.default.fileExists(atPath: $0) }, "they are left to the app")
+    }
+  }
+
+  @Test func aServiceEndsWhileAFileSystemHangsAndTheNextOneHasTheFile() async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner, { $0.resumeFilePatience = .seconds(3_600) }) { fixture in
+      let app = fixture.client()
+      try await app.begin()
+      let hanging = try fixture.appFolder.subfolder("hangs/urlsession-\(getuid())")
+      let task = try download(1, beginningWith: "\(hanging)/CFNetworkDownload_x.tmp")
+      let id = try await fixture.disk.holding(.folder, path: "/hangs/") { isHeld in
+        let id = try #require(try await app.create([task]).first)
+        try await eventually("the file system to hang") { isHeld() }
+        await fixture.shutDown()
+        return id
+      }
+      _ = try await fixture.nextLife()
+      try await eventually("the run") { runner.running == [id] }
+      #expect(runner.job(id)?.committedOffset == 4)
+    }
+  }
 }

@@ -146,4 +146,55 @@ import Testing
     #expect(mkfifo(path, 0o600) == 0)
     #expect(try !isAcceptable(path))
   }
+
+  // MARK: Other disks
+
+  private static let memory = "/dev/shm"
+
+  /// Whether the memory's file system is there, and another one than that of tests.
+  private static let hasOtherDisk: Bool = {
+    var (own, other) = (stat(), stat())
+    return stat(NSTemporaryDirectory(), &own) == 0 && stat(memory, &other) == 0 && own.st_dev != other.st_dev
+      && access(memory, W_OK) == 0
+  }()
+
+  /// A file of some pieces on another disk.
+  private func withFileElsewhere(_ body: (OpenedResumeFile, Data) throws -> Void) throws {
+    let other = "\(Self.memory)/resume-files-\(UUID().uuidString)/urlsession-\(getuid())"
+    try FileManager.default.createDirectory(
+      atPath: other, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    defer { try? FileManager.default.removeItem(atPath: (other as NSString).deletingLastPathComponent) }
+    let bytes = Data((0..<(5 << 19)).map { UInt8(truncatingIfNeeded: $0 >> 8) })
+    try bytes.write(to: URL(fileURLWithPath: other + "/CFNetworkDownload_x.tmp"))
+    try body(ResumeFile(path: other + "/CFNetworkDownload_x.tmp", files: files, transfer: 9).open(), bytes)
+  }
+
+  @Test(.enabled(if: hasOtherDisk)) func aFileOnAnotherDiskIsCopied() throws {
+    try withFileElsewhere { opened, bytes in
+      let count = Int64(bytes.count) - 7
+      let isTaken = try files.takeOver(opened, for: 9, count: count)
+      #expect(isTaken)
+      #expect(FileManager.default.contents(atPath: files.partial(9)) == bytes.dropLast(7))
+      #expect(try files.disk.names(in: files.partialDirectory) == ["9"])
+      #expect(try files.takeOver(opened, for: 9, count: Int64(bytes.count) + 1) == false)
+    }
+  }
+
+  /// It was given up: the transfer has begun without it.
+  @Test(.enabled(if: hasOtherDisk), arguments: [1, 2, 3, 4])
+  func aCopyThatIsNotAwaitedAnyMoreLeavesTheTransferAsItIs(steps: Int) throws {
+    try withFileElsewhere { opened, bytes in
+      _ = try make(files.partial(9))
+      var left = steps
+      func goesOn() -> Bool {
+        left -= 1
+        return left > 0
+      }
+      let isTaken = try files.takeOver(
+        opened, for: 9, count: Int64(bytes.count), goesOn: goesOn, mayTake: { false })
+      #expect(!isTaken)
+      #expect(text(files.partial(9)) == "x")
+      #expect(try files.disk.names(in: files.partialDirectory) == ["9"])
+    }
+  }
 }

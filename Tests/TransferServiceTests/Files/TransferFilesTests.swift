@@ -273,4 +273,11 @@ import TransferProtocol
     for name in unknown { #expect(try disk.size(of: "\(root)/\(name)") == 3, "\(name)") }
     #expect(try disk.names(in: files.completeDirectory) == ["3"])
   }
+
+  @Test func removesImportsThatWereNotComplete() throws {
+    for name in ["partial/1", "partial/1.import", "partial/8.import"] { try write("\(folder.path)/\(name)") }
+    let needed = TransferFiles.NeededFiles(unfinished: [1], undelivered: [], isKnown: { $0 == 1 })
+    #expect(try files.sweep(keeping: needed) == .init(removed: 2))
+    #expect(try disk.names(in: files.partialDirectory) == ["1"])
+  }
 }
