@@ -96,7 +96,9 @@ import Testing
       try disk.rename(files.partial(1), to: files.complete(1))
     case .takenOver:
       try Data("abc".utf8).write(to: URL(fileURLWithPath: folder.path + "/mine"))
-      #expect(try files.takeOver(folder.path + "/mine", for: 1, count: 3))
+      let opened = OpenedResumeFile(
+        folder: try HeldFolder(folder.path), name: "mine", file: try SourceFile.open(folder.path + "/mine"))
+      #expect(try files.takeOver(opened, for: 1, count: 3))
       try receive(1, "abc")
     case .fromBefore:
       try receive(1, "abc")
