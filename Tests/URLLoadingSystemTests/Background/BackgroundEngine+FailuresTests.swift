@@ -71,22 +71,18 @@ import TransferProtocol
   /// The process ended after it had moved the file, and before it acknowledged the event.
   @Test func theNextProcessIsToldTheSame() async throws {
     var files: [URL] = []
+    var earlier: [Int: TransferDescription] = [:]
     for isFirst in [true, false] {
       let service = FakeTransferService()
-      if !isFirst {
-        service.withState { state in
-          state.tasks[1] = TransferDescription(
-            token: "earlier", taskIdentifier: 1, request: RequestDescription(url: url.absoluteString))
-        }
-      }
+      service.withState { [earlier] in $0.tasks = earlier }
       let session = session(service)
       if isFirst {
         session.downloadTask(with: url).resume()
-        _ = try await service.nextCreation()
+        earlier = Dictionary(uniqueKeysWithValues: try await service.nextCreation().map { ($0.taskIdentifier, $0) })
       } else {
-        #expect(await session.allTasks.map(\.taskIdentifier) == [1])
+        #expect(await session.allTasks.map(\.taskIdentifier) == Array(earlier.keys))
       }
-      service.end(1, path: nil, failure: failure, resumePoint: point)
+      service.end(try #require(earlier.keys.first), path: nil, failure: failure, resumePoint: point)
       files.append(try #require(try await delegate.errors.next().resumeFile))
       try await awaitAcknowledgement(service)
       session.invalidateAndCancel()

@@ -365,7 +365,7 @@ import TransferProtocol
 
   /// Other processes of the program have as many connections as it may have.
   @Test func aSessionWaitsForAPlace() async throws {
-    let service = FakeTransferService()
+    let service = FakeTransferService(isReachable: false)
     let reasons = Recorder<TransferWaitingReason?>()
     let session = Self.session(service, delegate)
     for _ in 1...4 { service.fail("attach", .refuse(.tooManyConnections("/a has 2 connections already."))) }
@@ -374,6 +374,7 @@ import TransferProtocol
       $0.onRequest = { request in if case .attach = request { reasons.record(task.reasonForWaiting) } }
     }
     task.resume()
+    service.isReachable.open()
     #expect(try await service.nextCreation().map(\.taskIdentifier) == [task.taskIdentifier])
     #expect(task.error == nil)
     #expect(reasons.all.last??.description.contains("/a has 2 connections already.") == true)
