@@ -14,6 +14,8 @@ package final class SleepMonitor: SleepReporting, @unchecked Sendable {
   private var bus: SleepBus?
   private var source: (any DispatchSourceRead)?
   private var lock: SleepLock?
+  /// A machine without a bus is not asked again.
+  private var hadBus = false
 
   /// - Parameter address: where the message bus listens; nil for the system's.
   package init(address: String? = nil) { self.address = address }
@@ -33,6 +35,7 @@ package final class SleepMonitor: SleepReporting, @unchecked Sendable {
   private func open() {
     dispatchPrecondition(condition: .onQueue(queue))
     guard isWanted, source == nil, let bus = SleepBus(address: address) else { return }
+    hadBus = true
     self.bus = bus
     bus.subscribe()
     let source = DispatchSource.makeReadSource(fileDescriptor: bus.descriptor, queue: queue)
@@ -72,9 +75,22 @@ package final class SleepMonitor: SleepReporting, @unchecked Sendable {
         tell(.ended)
       case .other: break
       case .none: return
-      // The next start connects again.
-      case .gone: disconnect()
+      case .gone:
+        disconnect()
+        openAgain()
       }
+    }
+  }
+
+  /// Seconds between two tries to reach a bus that has ended.
+  private static let patience = 30.0
+
+  /// A transfer may wait for days, through which no start comes.
+  private func openAgain() {
+    guard isWanted, source == nil, hadBus else { return }
+    queue.asyncAfter(deadline: .now() + SleepMonitor.patience) { [weak self] in
+      self?.open()
+      self?.openAgain()
     }
   }
 

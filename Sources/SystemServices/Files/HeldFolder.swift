@@ -56,13 +56,17 @@ package final class HeldFolder: Sendable {
     return file
   }
 
+  /// Whether the name is that of this file. Throws where there is no such name.
+  package func has(_ name: String, as file: SourceFile) throws -> Bool {
+    let (own, present) = (try file.regularStatus(path: "\(path)/\(name)"), try status(of: name))
+    return present.st_ino == own.st_ino && present.st_dev == own.st_dev
+  }
+
   /// Removes the name where it is that of the file, and leaves that of another one.
   package func remove(_ name: String, of file: SourceFile) throws {
     let path = "\(path)/\(name)"
-    let own = try file.regularStatus(path: path)
     do {
-      let present = try status(of: name)
-      guard present.st_ino == own.st_ino, present.st_dev == own.st_dev else { return }
+      guard try has(name, as: file) else { return }
       _ = try checked("unlinkat", path: path) { unlinkat(descriptor, name, 0) }
     } catch let error as SystemError where error.isNotFound {}
   }

@@ -115,7 +115,7 @@ extension TransferEngine {
     let undelivered = try store.undeliveredFiles(of: app.id)
     // Those that run stop first, and the requests of those that end now go then.
     guard !unfinished.isEmpty || !undelivered.isEmpty else { return }
-    setTimer(.upkeep, in: settings.removalPatience) { $0.keepUp() }
+    if resting.count < unfinished.count { setTimer(.upkeep, in: settings.removalPatience) { $0.keepUp() } }
     guard !resting.isEmpty || !undelivered.isEmpty else { return }
     log.notice(
       """

@@ -16,8 +16,14 @@ struct CopyLine<Job> {
     var all = 64
   }
 
+  private struct Entry {
+    let number: Int
+    let place: Place
+    let job: Job
+  }
+
   let limits: Limits
-  private var waiting: [(number: Int, place: Place, job: Job)] = []
+  private var waiting: [Entry] = []
   private var lastNumber = 0
   /// How many at the beginning of `waiting` came first.
   private var firstCount = 0
@@ -31,7 +37,7 @@ struct CopyLine<Job> {
   @discardableResult
   mutating func add(_ job: Job, at place: Place) -> Int {
     lastNumber += 1
-    waiting.append((lastNumber, place, job))
+    waiting.append(Entry(number: lastNumber, place: place, job: job))
     return lastNumber
   }
 
@@ -39,14 +45,15 @@ struct CopyLine<Job> {
   @discardableResult
   mutating func addFirst(_ job: Job, at place: Place) -> Int {
     lastNumber += 1
-    waiting.insert((lastNumber, place, job), at: firstCount)
+    waiting.insert(Entry(number: lastNumber, place: place, job: job), at: firstCount)
     firstCount += 1
     return lastNumber
   }
 
   /// Takes out one that still waits; nil where it does not.
   mutating func remove(_ number: Int) -> Job? {
-    waiting.firstIndex { $0.number == number }.map { takeOut($0).job }
+    guard let index = waiting.firstIndex(where: { $0.number == number }) else { return nil }
+    return takeOut(index).job
   }
 
   /// The first that may run now; it counts from now on.
@@ -54,13 +61,12 @@ struct CopyLine<Job> {
     guard let index = waiting.firstIndex(where: { mayRun($0.place) }) else { return nil }
     let next = takeOut(index)
     running[next.place, default: 0] += 1
-    return next
+    return (next.place, next.job)
   }
 
-  private mutating func takeOut(_ index: Int) -> (place: Place, job: Job) {
+  private mutating func takeOut(_ index: Int) -> Entry {
     if index < firstCount { firstCount -= 1 }
-    let taken = waiting.remove(at: index)
-    return (taken.place, taken.job)
+    return waiting.remove(at: index)
   }
 
   mutating func ended(at place: Place) {

@@ -70,6 +70,9 @@ struct OpenedResumeFile: Sendable {
   let name: String
   let file: SourceFile
 
+  /// Whether the name is still that of this file.
+  var hasName: Bool { (try? folder.has(name, as: file)) ?? false }
+
   /// Does nothing where the name is that of another file by now.
   func removeName() throws { try folder.remove(name, of: file) }
 }

@@ -17,6 +17,8 @@ final class SpareFiles: Sendable {
     /// Transfers whose parts were made in this life of the service, and of which no app has had a name or a descriptor. Only
     /// such files are used again: an app would see what arrives for another one.
     var unshared: Set<TransferID> = []
+    /// Transfers whose complete files are being read for an app, and how often.
+    var read: [TransferID: Int] = [:]
   }
 
   private let state = Mutex(State())
@@ -29,10 +31,24 @@ final class SpareFiles: Sendable {
 
   func isUnshared(_ transfer: TransferID) -> Bool { state.withLock { $0.unshared.contains(transfer) } }
 
+  /// The complete file is not used again while `work` runs.
+  func reading<Value>(_ transfer: TransferID, _ work: () throws -> Value) rethrows -> Value {
+    state.withLock { $0.read[transfer, default: 0] += 1 }
+    defer {
+      state.withLock { state in
+        let count = (state.read[transfer] ?? 1) - 1
+        state.read[transfer] = count > 0 ? count : nil
+      }
+    }
+    return try work()
+  }
+
   /// A name for the file of a transfer, which is not that of a transfer any more; nil where it has to be removed.
   func nameForFile(of transfer: TransferID) -> String? {
     state.withLock { state in
-      guard state.unshared.remove(transfer) != nil, state.names.count < SpareFiles.limit else { return nil }
+      // Its reader would see what arrives for another transfer.
+      guard state.unshared.remove(transfer) != nil, state.read[transfer] == nil, state.names.count < SpareFiles.limit
+      else { return nil }
       state.lastNumber += 1
       return "spare-\(state.lastNumber)"
     }
@@ -47,7 +63,12 @@ extension TransferFiles {
   private func spare(_ name: String) -> String { "\(spareDirectory)/\(name)" }
 
   /// Opens the part of a transfer, which is made where there is none.
-  func openPart(_ transfer: TransferID) throws -> any DurableFile {
+  ///
+  /// - Parameter count: how many of its bytes count. Without any, a file that has another name as well is left alone: an import
+  ///   that was cut off has linked the file of an app.
+  func openPart(_ transfer: TransferID, count: Int64 = 0) throws -> any DurableFile {
+    var status = stat()
+    if count == 0, lstat(partial(transfer), &status) == 0, status.st_nlink > 1 { try disk.remove(partial(transfer)) }
     if try disk.size(of: partial(transfer)) == nil {
       // One that has gone is made anew.
       if let name = spares.take() { try? disk.rename(spare(name), to: partial(transfer)) }

@@ -27,11 +27,14 @@ extension TransferFiles {
     isLinked: () -> Void = {}
   ) throws -> String? {
     let order = Order(transfer: transfer, count: count, unclaimed: unclaimed, later: later)
-    if let leased = leases[transfer], let made = try leased.unlessSettled({ try make(order, isLeased: true, isLinked) })
-    {
-      return made
+    return try spares.reading(transfer) {
+      if let leased = leases[transfer],
+        let made = try leased.unlessSettled({ try make(order, isLeased: true, isLinked) })
+      {
+        return made
+      }
+      return try make(order, isLeased: false, isLinked)
     }
-    return try make(order, isLeased: false, isLinked)
   }
 
   /// A file that is to be delivered.

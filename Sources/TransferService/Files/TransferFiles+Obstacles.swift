@@ -32,7 +32,7 @@ extension TransferFiles {
     var result = Sweep()
     let folders = [
       TransferFiles.partialName, TransferFiles.uploadName, TransferFiles.completeName, JournalFolder.name,
-      TransferFiles.deliveryName,
+      TransferFiles.deliveryName, TransferFiles.spareName,
     ]
     for folder in folders {
       for name in try disk.names(in: "\(directory)/\(folder)") {

@@ -29,7 +29,8 @@ extension TransferFiles {
     guard try disk.link(file, to: path) else {
       return try copyOver(file, for: transfer, count: count, goesOn: { true }, mayTake: { true })
     }
-    guard try file.regularStatus().st_nlink <= 2 else {
+    // Under its own name and this one: another import of the same file may have taken it meanwhile.
+    guard try file.regularStatus().st_nlink <= 2, opened.hasName else {
       try disk.remove(path)
       return false
     }
@@ -47,12 +48,12 @@ extension TransferFiles {
     try disk.remove(copy)
     var isTaken = false
     defer { if !isTaken { try? disk.remove(copy) } }
-    if try disk.clone(file, to: copy) {
-      try sync(copy)
-    } else {
+    if try !disk.clone(file, to: copy) {
       guard try self.copy(file, count: count, to: copy, goesOn: goesOn) else { return false }
     }
+    // Only our own disk is waited for from here on, however slow it is.
     guard mayTake() else { return false }
+    try sync(copy)
     try disk.rename(copy, to: partial(transfer))
     isTaken = true
     try disk.syncDirectory(partialDirectory)
@@ -75,7 +76,6 @@ extension TransferFiles {
       try piece.withUnsafeBytes { try copy.write(UnsafeRawBufferPointer(rebasing: $0[..<length]), at: offset) }
       offset += Int64(length)
     }
-    try copy.sync()
     return true
   }
 

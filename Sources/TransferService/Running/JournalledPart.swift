@@ -87,7 +87,7 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
         runner.log.warning(
           "transfer \(id) begins again: the end of its file was not written, and the file is in \(folder)")
       }
-      let file = try runner.files.openPart(id)
+      let file = try runner.files.openPart(id, count: committed)
       defer { try? file.close() }
       let usable = min(try file.size, committed)
       try file.truncate(to: usable)

@@ -115,8 +115,9 @@ import Testing
     try FileManager.default.moveItem(atPath: library, toPath: library + "-old")
     try FileManager.default.createSymbolicLink(
       atPath: library, withDestinationPath: (secret as NSString).deletingLastPathComponent)
-    #expect(try files.takeOver(opened, for: 9, count: 4))
-    #expect(text(files.partial(9)) == "part")
+    // As a link it would have a name that is not known.
+    #expect(try files.takeOver(opened, for: 9, count: 4) == copies)
+    #expect(text(files.partial(9)) == (copies ? "part" : nil))
     try opened.removeName()
     #expect(text(secret) == "secret")
     #expect(FileManager.default.fileExists(atPath: library + "-old/CFNetworkDownload_x.tmp"), "it is another file")
@@ -129,6 +130,28 @@ import Testing
     #expect(try !files.takeOver(opened, for: 9, count: 1))
     #expect(!FileManager.default.fileExists(atPath: files.partial(9)))
     #expect(text(path) == "x")
+  }
+
+  /// Two tasks begin with the same file: one gets it.
+  @Test func aFileThatAnotherImportHasTakenIsNotTakenOver() throws {
+    let path = try make(library + "/CFNetworkDownload_x.tmp")
+    let first = try ResumeFile(path: path, files: files, transfer: 9).open()
+    let second = try ResumeFile(path: path, files: files, transfer: 10).open()
+    #expect(try files.takeOver(first, for: 9, count: 1))
+    #expect(try !files.takeOver(second, for: 10, count: 1), "it has a third name")
+    try first.removeName()
+    #expect(try !files.takeOver(second, for: 10, count: 1), "it has not the name any more")
+    #expect(!FileManager.default.fileExists(atPath: files.partial(10)) && text(files.partial(9)) == "x")
+  }
+
+  /// An import was cut off, and none of its bytes count.
+  @Test func aPartThatIsTheFileOfAnAppIsNotEmptied() throws {
+    let path = try make(library + "/CFNetworkDownload_x.tmp")
+    #expect(link(path, files.partial(9)) == 0)
+    let part = try files.openPart(9)
+    defer { try? part.close() }
+    try part.truncate(to: 0)
+    #expect(text(path) == "x" && text(files.partial(9)) == "")
   }
 
   @Test func theNameOfTheFileIsRemoved() throws {

@@ -114,6 +114,18 @@ import Testing
     if shared == .takenOver { #expect(try text(folder.path + "/mine") == "abc") }
   }
 
+  /// The app acknowledges over a lost connection while the file is made ready once more.
+  @Test func aFileThatIsBeingReadIsNotUsedAgain() throws {
+    try receive(1, "abc")
+    try files.spares.reading(1) { try files.removeDelivered(1) }
+    #expect(files.spares.take() == nil)
+    #expect(try disk.names(in: files.completeDirectory) == [])
+    try receive(2, "abc")
+    files.spares.reading(2) { files.spares.reading(2) {} }
+    try files.removeDelivered(2)
+    #expect(files.spares.take() != nil)
+  }
+
   /// The second transfer has a part that is made, and so has one that begins again.
   @Test func aSpareFileThatHasGoneIsMade() throws {
     try receive(1, "abc")
