@@ -84,6 +84,7 @@ extension TransferEngine {
     let holder = SessionMachine.Holder(
       connection: client.id, process: client.peer.process,
       sendsLaunchEvents: stored.options.sessionSendsLaunchEvents ?? true, isOfLaunch: request.isOfLaunch ?? false)
+    dueStarts[stored.id]?.withdraw()
     withdrawQuestions(of: stored.id)
     sessions.update(stored.id) { $0.answersDelayedRequests = request.answersDelayedRequests ?? false }
     apply(.attached(holder), to: stored.id)

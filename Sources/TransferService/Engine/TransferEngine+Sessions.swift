@@ -191,22 +191,28 @@ extension TransferEngine {
   private func start(_ session: LiveSession) {
     let (id, number) = (session.id, nextLaunchNumber())
     startsUnderWay[number] = false
+    let due = DueStart()
+    dueStarts[id] = due
     programThreads.call(at: .init(app: session.executable.path), within: settings.programPatience) {
       [launcher] isAwaited in
       try launcher.launch(
         session.executable, session: session.identifier, environment: session.options.launchEnvironment,
-        isAwaited: isAwaited
+        isAwaited: { due.isDue && isAwaited() }
       ) {
         self.enter { $0.launchedAppEnded(number, id) }
       }
     } ended: { result in
-      self.enter { $0.started(session, number, result) }
+      self.enter { $0.started(session, number, due, result) }
     }
   }
 
-  private func started(_ session: LiveSession, _ number: Int, _ result: Result<Void, any Error>) {
+  private func started(_ session: LiveSession, _ number: Int, _ due: DueStart, _ result: Result<Void, any Error>) {
     let hasEnded = startsUnderWay.removeValue(forKey: number) ?? false
-    if case .failure(let error) = result { return launchFailed(session, error) }
+    if dueStarts[session.id] === due { dueStarts[session.id] = nil }
+    if case .failure(let error) = result {
+      // Its process has come by itself meanwhile.
+      return due.isDue ? launchFailed(session, error) : post(.launchIsNeedless, to: session.id)
+    }
     log.info("started \(session.executable.path) for session \(session.identifier.logText)")
     post(.launched(number: number), to: session.id)
     if hasEnded { post(.launchedAppEnded(number: number), to: session.id) }

@@ -123,6 +123,8 @@ package final class TransferEngine: @unchecked Sendable {
   private var launchCount = 0
   /// Apps that are being started at this moment, by the numbers of their starts, and whether their processes have ended.
   var startsUnderWay: [Int: Bool] = [:]
+  /// Those of sessions.
+  var dueStarts: [SessionID: DueStart] = [:]
   /// How many programs of apps that do not come back are being looked for.
   var searchesForPrograms = 0
   private var phase = Phase.serving

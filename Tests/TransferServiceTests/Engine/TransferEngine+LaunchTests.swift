@@ -295,6 +295,29 @@ import TransferProtocol
     }
   }
 
+  /// Two processes of it would be refused each other's session.
+  @Test func anAppThatComesByItselfWhileItsStartIsUnderWayIsNotStarted() async throws {
+    try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
+      fixture.launcher.hold("/slow")
+      defer { fixture.launcher.release() }
+      let client = fixture.client("/slow")
+      try await begin(client, server)
+      client.disconnect()
+      #expect(try await fixture.launcher.waits.next() == "/slow")
+      let next = fixture.client("/slow")
+      try await next.begin()
+      fixture.launcher.release()
+      await fixture.settle()
+      #expect(fixture.launcher.launches.all.isEmpty)
+      // It can be started again.
+      next.disconnect()
+      try await eventually("the start of the app") {
+        await fixture.advance(by: 4_000)
+        return fixture.launcher.launches.all.count == 1
+      }
+    }
+  }
+
   /// It ends before the engine has heard of its start.
   @Test func anAppThatEndsAtOnceIsStartedAgainAfterItsPause() async throws {
     try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in

@@ -99,7 +99,8 @@ import Testing
       let opened = OpenedResumeFile(
         folder: try HeldFolder(folder.path), name: "mine", file: try SourceFile.open(folder.path + "/mine"))
       #expect(try files.takeOver(opened, for: 1, count: 3))
-      try receive(1, "abc")
+      try files.openPart(1, count: 3).close()
+      try disk.rename(files.partial(1), to: files.complete(1))
     case .fromBefore:
       try receive(1, "abc")
       files = TransferFiles(directory: folder.path, disk: disk)
