@@ -54,25 +54,36 @@ package final class TransferStore: Sendable {
   /// of the damaged one, where all of it can be read, else of the copy, what can be read of the damaged one and the
   /// journals; without any of these it is empty, and the files of transfers go into the folder, too. Its numbers are none of the old ones. All that goes on where a service was killed in
   /// the middle of it. Other failures (no permission, a newer version's queue) are thrown: they say nothing against the
-  /// data. So is a full disk, where there is no reserve to make room with.
+  /// data. So is a full disk, where there are no reserve and no earlier damaged queues to make room with.
   ///
   /// - Parameters:
   ///   - key: seals what servers have answered.
-  ///   - report: called with a sentence for each file whose permissions were mended.
+  ///   - report: called with a sentence for each file whose permissions were mended, and each earlier damaged queue that was
+  ///     removed: there are too many, or the disk is full.
   package static func open(
     in directory: String, date: Date = Date(), disk: any DurableFileSystem = LinuxFileSystem(),
     bootID: String = SystemClock().bootID, sealingWith key: QueueKey? = nil,
     report: (String) -> Void = { _ in }
   ) throws -> TransferStore {
-    try QueueReserve(directory: directory, disk: disk).makingRoom {
-      try QueueFile.mendPermissions(in: directory, report: report)
-      return try openOnce(in: directory, date: date, disk: disk, bootID: bootID, key: key)
+    while true {
+      do {
+        return try QueueReserve(directory: directory, disk: disk).makingRoom {
+          try QueueFile.mendPermissions(in: directory, report: report)
+          return try openOnce(in: directory, date: date, disk: disk, bootID: bootID, key: key, report: report)
+        }
+      } catch let error where SpaceShortage.isCause(of: error) {
+        let current = try? QueueQuarantine(directory: directory, disk: disk).note()?.folder
+        let earlier = SupersededQueues(directory: directory, disk: disk)
+        guard let removed = try? earlier.removeOldest(sparing: current) else { throw error }
+        report("The disk is full, so an earlier damaged queue was removed: \(removed).")
+      }
     }
   }
 
   /// May be called again after it has failed, as after a service that was killed.
   private static func openOnce(
-    in directory: String, date: Date, disk: any DurableFileSystem, bootID: String, key: QueueKey?
+    in directory: String, date: Date, disk: any DurableFileSystem, bootID: String, key: QueueKey?,
+    report: (String) -> Void
   ) throws -> TransferStore {
     let path = "\(directory)/\(fileName)"
     let quarantine = QueueQuarantine(directory: directory, disk: disk)
@@ -118,6 +129,8 @@ package final class TransferStore: Sendable {
     // lost tasks would have the next service take their files for needless.
     try? QueueCopy(directory: directory, disk: disk).makeAfterLoss()
     try quarantine.end()
+    let excess = try? SupersededQueues(directory: directory, disk: disk).removeExcess(sparing: note.folder)
+    for folder in excess ?? [] { report("An earlier damaged queue was removed: \(folder).") }
     let result = Quarantine(
       path: note.folder, reason: note.reason, contents: source?.sentence ?? "nothing of the old one is in it")
     return try TransferStore(pool, quarantine: result, directory: directory, disk: disk, key: key)

@@ -1,0 +1,88 @@
+import Foundation
+import LoopbackServer
+import SystemFakes
+import SystemServices
+import Testing
+import TransferProtocol
+
+@testable import TransferService
+
+/// Damaged queues of which later ones were made.
+@Suite struct SupersededQueuesTests {
+  private let folder: TemporaryFolder
+  private let disk = FaultyFileSystem()
+
+  init() throws { folder = try TemporaryFolder() }
+
+  /// Leaves folders of earlier days, oldest first.
+  @discardableResult
+  private func leave(_ count: Int, with names: [String] = ["queue.sqlite", "queue.sqlite-wal", "reason.txt"]) throws
+    -> [String]
+  {
+    try (0..<count).map { day in
+      let date = Date(timeIntervalSince1970: 1_700_000_000 + Double(day) * 86_400)
+      let path = try folder.subfolder("\(QueueQuarantine.folderName)/\(DatedFolder.name(date))")
+      for name in names { try Data("x".utf8).write(to: URL(fileURLWithPath: "\(path)/\(name)")) }
+      return path
+    }
+  }
+
+  private var earlier: SupersededQueues { SupersededQueues(directory: folder.path, disk: disk) }
+
+  /// A queue that is damaged as a whole, with a copy.
+  private func leaveDamagedQueue() throws {
+    try folder.leaveTransfer(.download("http://h/1")) { store, _ in try store.copyIfChanged() }
+    for suffix in ["", "-wal", "-shm"] { try disk.remove("\(folder.path)/\(TransferStore.fileName)\(suffix)") }
+    try Data("no queue".utf8).write(to: URL(fileURLWithPath: "\(folder.path)/\(TransferStore.fileName)"))
+  }
+
+  @Test func onlyFoldersOfAQueueAloneAreSuperseded() throws {
+    let paths = try leave(2)
+    #expect(try earlier.folders(sparing: nil) == paths && earlier.folders(sparing: paths[0]) == [paths[1]])
+    _ = try folder.subfolder("\(QueueQuarantine.folderName)/Zoo")
+    try Data().write(to: URL(fileURLWithPath: "\(paths[0])/copy"))
+    _ = try folder.subfolder("\(QueueQuarantine.folderName)/\((paths[1] as NSString).lastPathComponent)/partial")
+    #expect(try earlier.folders(sparing: nil) == [])
+  }
+
+  @Test func theLatestAreKept() throws {
+    let paths = try leave(SupersededQueues.kept + 3)
+    try leaveDamagedQueue()
+    var reports: [String] = []
+    let store = try TransferStore.open(in: folder.path, disk: disk) { reports.append($0) }
+    #expect(try store.unfinishedHeads().count == 1)
+    let current = try #require(store.quarantine?.path)
+    try store.close()
+    #expect(try earlier.folders(sparing: current) == Array(paths.dropFirst(3)))
+    #expect(FileManager.default.fileExists(atPath: current))
+    #expect(reports.count == 3 && reports.first?.contains(paths[0]) == true)
+  }
+
+  /// Otherwise the service would wait for ever for room that its own folder takes.
+  @Test(arguments: [1, 2]) func theOldestMakeRoomOnAFullDisk(failures: Int) throws {
+    let paths = try leave(4)
+    try leaveDamagedQueue()
+    disk.set([.init(.copy, code: ENOSPC, path: "restoration", times: failures)])
+    var reports: [String] = []
+    let store = try TransferStore.open(in: folder.path, disk: disk) { reports.append($0) }
+    #expect(try store.unfinishedHeads().count == 1)
+    let current = try #require(store.quarantine?.path)
+    try store.close()
+    // The reserve goes first, where there is one.
+    let gone = 4 - (try earlier.folders(sparing: current).count)
+    #expect((failures - 1...failures).contains(gone) && reports.count == gone)
+    #expect(try earlier.folders(sparing: current) == Array(paths.dropFirst(gone)))
+  }
+
+  @Test func theLatestOneMakesNoRoom() throws {
+    let paths = try leave(2)
+    try leaveDamagedQueue()
+    disk.set([.init(.copy, code: ENOSPC, path: "restoration")])
+    #expect(throws: SystemError.self) { try TransferStore.open(in: folder.path, disk: disk).close() }
+    #expect(FileManager.default.fileExists(atPath: paths[1]) && !FileManager.default.fileExists(atPath: paths[0]))
+    disk.set([])
+    let store = try TransferStore.open(in: folder.path, disk: disk)
+    #expect(try store.unfinishedHeads().count == 1)
+    try store.close()
+  }
+}
