@@ -197,7 +197,9 @@ let package = Package(
     .testTarget(name: "TransferProtocolTests", dependencies: ["TransferProtocol"], swiftSettings: ours),
     .testTarget(
       name: "SystemServicesTests",
-      dependencies: ["CLinux", "SystemServices", "SystemFakes", "RealServers", "ChildProcess", "system-probe"],
+      dependencies: [
+        "CLinux", "SystemServices", "SystemFakes", "RealServers", "ChildProcess", "LoopbackServer", "system-probe",
+      ],
       swiftSettings: ours),
     .executableTarget(
       name: "system-probe", dependencies: ["SystemServices", "CLinux"], path: "Tests/Support/SystemProbe",

@@ -1,6 +1,6 @@
 /// Asks the system's services for the conditions of the machine, over one connection to the bus. Services that do not run
 /// are not started. Used by one thread at a time.
-final class ConditionsBus {
+final class ConditionsBus: WatchedBus {
   private let bus: SystemBus
 
   private static let networkManager = SystemBus.Object(

@@ -17,8 +17,10 @@ package final class MachineConditionsMonitor: ConditionsReporting, @unchecked Se
   private let state = Mutex(State())
 
   // Confined to the queue from here on.
-  private var bus: ConditionsBus?
-  private var source: (any DispatchSourceRead)?
+  private lazy var watch = BusWatch<ConditionsBus>(
+    on: queue, address: address,
+    .init(
+      connected: { [weak self] in self?.connected($0) }, look: { [weak self] in self?.look(at: $0) ?? .nothing }))
 
   /// - Parameter address: where the message bus listens; nil for the system's.
   package init(address: String? = nil) { self.address = address }
@@ -40,51 +42,30 @@ package final class MachineConditionsMonitor: ConditionsReporting, @unchecked Se
     queue.async { self.close() }
   }
 
-  private var isWanted: Bool { state.withLock { $0.changed != nil } }
-
   private func open() {
     dispatchPrecondition(condition: .onQueue(queue))
-    guard isWanted, source == nil else { return }
-    guard let bus = ConditionsBus(address: address) else { return note(MachineConditions()) }
-    self.bus = bus
-    // Before the first reading, so that no change is missed between the two.
-    bus.subscribe()
-    let source = DispatchSource.makeReadSource(fileDescriptor: bus.descriptor, queue: queue)
-    source.setEventHandler { [weak self] in self?.becameReadable() }
-    // Closed only when the source no longer looks at it.
-    source.setCancelHandler { withExtendedLifetime(bus) {} }
-    self.source = source
-    source.resume()
-    note(bus.read())
-    // The answers may have come with messages behind them, of which the descriptor tells no more.
-    becameReadable()
+    watch.start()
   }
 
   private func close() {
     dispatchPrecondition(condition: .onQueue(queue))
-    // It was started again meanwhile.
-    guard !isWanted else { return }
-    disconnect()
+    watch.stop()
   }
 
-  private func disconnect() {
+  /// A bus that has ended says nothing of the machine any more.
+  private func connected(_ bus: ConditionsBus?) {
     dispatchPrecondition(condition: .onQueue(queue))
-    source?.cancel()
-    source = nil
-    bus = nil
+    note(bus?.read() ?? MachineConditions())
   }
 
-  private func becameReadable() {
+  private func look(at bus: ConditionsBus) -> BusWatch<ConditionsBus>.Look {
     dispatchPrecondition(condition: .onQueue(queue))
-    while let bus {
-      switch bus.drain() {
-      case true?: note(bus.read())
-      case false?: return
-      // The bus has ended. What it told counts no more; the next start connects again.
-      case nil:
-        disconnect()
-        note(MachineConditions())
-      }
+    switch bus.drain() {
+    case true?:
+      note(bus.read())
+      return .something
+    case false?: return .nothing
+    case nil: return .gone
     }
   }
 

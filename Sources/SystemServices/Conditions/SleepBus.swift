@@ -2,7 +2,7 @@ import Foundation
 
 /// Asks logind to tell when the machine sleeps, over a connection to the bus. It is not started where it does not run. Used by
 /// one thread at a time.
-final class SleepBus {
+final class SleepBus: WatchedBus {
   private let bus: SystemBus
 
   private static let manager = SystemBus.Object(

@@ -11,11 +11,11 @@ package final class SleepMonitor: SleepReporting, @unchecked Sendable {
   private let changed = Mutex<(@Sendable (SleepChange) -> Void)?>(nil)
 
   // Confined to the queue from here on.
-  private var bus: SleepBus?
-  private var source: (any DispatchSourceRead)?
+  private lazy var watch = BusWatch<SleepBus>(
+    on: queue, address: address,
+    .init(
+      connected: { [weak self] in self?.connected($0) }, look: { [weak self] in self?.look(at: $0) ?? .nothing }))
   private var lock: SleepLock?
-  /// A machine without a bus is not asked again.
-  private var hadBus = false
 
   /// - Parameter address: where the message bus listens; nil for the system's.
   package init(address: String? = nil) { self.address = address }
@@ -30,68 +30,37 @@ package final class SleepMonitor: SleepReporting, @unchecked Sendable {
     queue.async { self.close() }
   }
 
-  private var isWanted: Bool { changed.withLock { $0 != nil } }
-
   private func open() {
     dispatchPrecondition(condition: .onQueue(queue))
-    guard isWanted, source == nil, let bus = SleepBus(address: address) else { return }
-    hadBus = true
-    self.bus = bus
-    bus.subscribe()
-    let source = DispatchSource.makeReadSource(fileDescriptor: bus.descriptor, queue: queue)
-    source.setEventHandler { [weak self] in self?.becameReadable() }
-    // Closed only when the source no longer looks at it.
-    source.setCancelHandler { withExtendedLifetime(bus) {} }
-    self.source = source
-    source.resume()
-    lock = bus.takeLock()
-    // The answers may have come with messages behind them, of which the descriptor tells no more.
-    becameReadable()
+    watch.start()
   }
 
   private func close() {
     dispatchPrecondition(condition: .onQueue(queue))
-    // It was started again meanwhile.
-    guard !isWanted else { return }
-    disconnect()
+    watch.stop()
+    lock = nil
   }
 
-  private func disconnect() {
+  private func connected(_ bus: SleepBus?) {
     dispatchPrecondition(condition: .onQueue(queue))
-    source?.cancel()
-    (source, bus, lock) = (nil, nil, nil)
+    lock = bus?.takeLock()
   }
 
-  private func becameReadable() {
+  private func look(at bus: SleepBus) -> BusWatch<SleepBus>.Look {
     dispatchPrecondition(condition: .onQueue(queue))
-    while let bus {
-      switch bus.next() {
-      case .falls:
-        let lock = lock.take()
-        tell(.falls { lock?.release() })
-      case .ended:
-        // For the next time.
-        if lock == nil { lock = bus.takeLock() }
-        tell(.ended)
-      case .other: break
-      case .none: return
-      case .gone:
-        disconnect()
-        openAgain()
-      }
+    switch bus.next() {
+    case .falls:
+      let lock = lock.take()
+      tell(.falls { lock?.release() })
+    case .ended:
+      // For the next time.
+      if lock == nil { lock = bus.takeLock() }
+      tell(.ended)
+    case .other: break
+    case .none: return .nothing
+    case .gone: return .gone
     }
-  }
-
-  /// Seconds between two tries to reach a bus that has ended.
-  private static let patience = 30.0
-
-  /// A transfer may wait for days, through which no start comes.
-  private func openAgain() {
-    guard isWanted, source == nil, hadBus else { return }
-    queue.asyncAfter(deadline: .now() + SleepMonitor.patience) { [weak self] in
-      self?.open()
-      self?.openAgain()
-    }
+    return .something
   }
 
   private func tell(_ change: SleepChange) { changed.withLock { $0 }?(change) }

@@ -110,11 +110,11 @@ enum FilePlacement {
 
   /// Makes a hidden copy in the folder of `path`, on the disk when this returns. Returns its path.
   private static func copy(_ input: Int32, besides path: String, mode: UInt32) throws -> String {
-    var template = Array("\((path as NSString).deletingLastPathComponent)/.urlsession-XXXXXX".utf8CString)
+    var template = HiddenName.template(in: (path as NSString).deletingLastPathComponent)
     let output = mkstemp(&template)
     guard output >= 0 else { throw failure(path, errno) }
     defer { close(output) }
-    let hidden = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let hidden = HiddenName.path(template)
     do {
       while true {
         let count = sendfile(output, input, nil, 8 << 20)

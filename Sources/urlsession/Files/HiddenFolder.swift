@@ -5,11 +5,11 @@ struct HiddenFolder: Sendable {
   let path: String
 
   static func make(beside destination: Destination) throws -> HiddenFolder {
-    var template = Array("\(destination.folder)/.urlsession-XXXXXX".utf8CString)
+    var template = HiddenName.template(in: destination.folder)
     guard mkdtemp(&template) != nil else {
       throw CommandFailure.cannotWrite(destination.folder, String(cString: strerror(errno)))
     }
-    return HiddenFolder(path: template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" })
+    return HiddenFolder(path: HiddenName.path(template))
   }
 
   func remove() { try? FileManager.default.removeItem(atPath: path) }

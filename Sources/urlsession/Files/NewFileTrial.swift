@@ -13,7 +13,7 @@ enum NewFileTrial {
   /// - Returns: Why the folder takes no file; nil where it does, or may later.
   static func refusal(of folder: String) -> String? {
     guard access(folder, W_OK | X_OK) == 0 else { return String(cString: strerror(errno)) }
-    var template = Array("\(folder)/.urlsession-XXXXXX".utf8CString)
+    var template = HiddenName.template(in: folder)
     let descriptor = mkstemp(&template)
     guard descriptor >= 0 else { return sentence(errno) }
     close(descriptor)

@@ -50,6 +50,7 @@ import TransferProtocol
     try leaveDamagedQueue()
     var reports: [String] = []
     let store = try TransferStore.open(in: folder.path, disk: disk) { reports.append($0) }
+    reports.removeAll { !$0.contains("damaged queue") }
     #expect(try store.unfinishedHeads().count == 1)
     let current = try #require(store.quarantine?.path)
     try store.close()
@@ -65,6 +66,7 @@ import TransferProtocol
     disk.set([.init(.copy, code: ENOSPC, path: "restoration", times: failures)])
     var reports: [String] = []
     let store = try TransferStore.open(in: folder.path, disk: disk) { reports.append($0) }
+    reports.removeAll { !$0.contains("damaged queue") }
     #expect(try store.unfinishedHeads().count == 1)
     let current = try #require(store.quarantine?.path)
     try store.close()
