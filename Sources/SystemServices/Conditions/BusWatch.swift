@@ -12,7 +12,7 @@ protocol WatchedBus: AnyObject, SendableMetatype {
 /// Is connected to a message bus while that is wanted, and connects again to one that has ended. A machine without a bus is not
 /// asked again. Confined to its queue.
 final class BusWatch<Bus: WatchedBus>: @unchecked Sendable {
-  /// What one look at the bus has brought.
+  /// The result of one look at the bus.
   enum Look {
     case something, nothing
     /// The bus has ended.
@@ -22,7 +22,7 @@ final class BusWatch<Bus: WatchedBus>: @unchecked Sendable {
   struct Handlers {
     /// Called with the bus once it is subscribed; with nil where there is none, or where it has ended.
     let connected: (Bus?) -> Void
-    /// Takes what the bus has to tell.
+    /// Takes the news of the bus.
     let look: (Bus) -> Look
   }
 

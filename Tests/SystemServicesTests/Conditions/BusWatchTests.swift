@@ -22,7 +22,7 @@ private final class FakeBus: WatchedBus {
   init?(address: String?) {
     guard let address, FakeBus.places.withLock({ $0[address]?.isThere }) == true else { return nil }
     var ends: [Int32] = [0, 0]
-    guard pipe2(&ends, O_CLOEXEC | O_NONBLOCK) == 0 else { return nil }
+    guard pipe(&ends) == 0, fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 else { return nil }
     (descriptor, self.address) = (ends[0], address)
     let end = ends[1]
     FakeBus.places.withLock { $0[address]?.ends.append(end) }
