@@ -30,6 +30,8 @@ extension TransferDaemon {
     var seconds = firstPause
     while true {
       do {
+        // The one that waits takes that lock itself once its folder is there again.
+        if locks.socket == nil { await waiting.end() }
         let result = await take(locks, configuration)
         locks = result.locks
         if let error = result.error { throw error }

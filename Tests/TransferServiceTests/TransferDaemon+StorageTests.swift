@@ -118,6 +118,23 @@ import TransferProtocol
     await daemon.shutDown()
   }
 
+  /// The socket that tells the reason is bound when its folder can be made, and has the lock that the service needs.
+  @Test func aRuntimeFolderThatComesBackMeanwhileIsNotAnotherService() async throws {
+    try leaveClosedQueue()
+    let runtime = folder.path + "/run"
+    try Data().write(to: URL(fileURLWithPath: runtime))
+    let daemon = try await TransferDaemon.start(configuration) { _ in
+      #expect(unlink(runtime) == 0 && rmdir(obstacle) == 0)
+      try PrivateDirectory.ensure(runtime)
+      try await eventually("the refusal of the service that waits") {
+        (try? await expectRefusal(at: configuration.socketPath, naming: "can't be opened")) != nil
+      }
+      return true
+    }
+    try await expectService(at: configuration.socketPath)
+    await daemon.shutDown()
+  }
+
   /// The socket of the service manager stays open, also for what connects between two tries.
   @Test func anAdoptedSocketOutlivesTheWait() async throws {
     try leaveClosedQueue()
