@@ -92,6 +92,8 @@ struct SessionMachine: Sendable, Equatable {
   /// started a second time.
   private var lastHolder: ProcessIdentity?
   private var sendsLaunchEvents: Bool
+  /// Whether a process that the service has not started has come since the present start was decided.
+  private var hasComeByItself = false
 
   init(
     rules: Rules, pending: Int = 0, unfinished: Int = 0, active: Int = 0, launches: Int = 0, recentLaunches: Int = 0,
@@ -116,9 +118,10 @@ struct SessionMachine: Sendable, Equatable {
     return attachment.connection
   }
 
-  /// Whether a process holds the session that the service did not start: one that the user or another program runs.
+  /// Whether a process holds the session that the service did not start: one that the user or another program runs. A process
+  /// that was started for another session, or by an earlier life of the service, says so itself.
   var isInForeground: Bool {
-    guard attachment != nil else { return false }
+    guard let attachment, !attachment.isOfLaunch else { return false }
     switch launch {
     case .starting, .running: return false
     case .none, .planned, .checkingHolder, .awaitingHolder, .refused: return true
@@ -210,8 +213,8 @@ struct SessionMachine: Sendable, Equatable {
     case .launchIsNeedless:
       guard launch == .starting else { return [] }
       launch = .none
-      // The app is attached, and it was not the service that has started it.
-      if attachment?.isOfLaunch == false { return forgetLaunches() }
+      // The app came, and perhaps went, and it was not the service that has started it.
+      if hasComeByItself { return forgetLaunches() }
     case .launchedAppEnded(let number):
       guard launch == .running(number: number) else { return [] }
       launch = .none
@@ -247,7 +250,9 @@ struct SessionMachine: Sendable, Equatable {
     case .refused: launch = .none
     case .none, .checkingHolder: break
     // The app is attached because it was started, not because its user wanted it.
-    case .starting, .running: return actions
+    case .starting, .running:
+      if !holder.isOfLaunch { hasComeByItself = true }
+      return actions
     }
     // So is a process that a started app has left behind, and one whose service was started anew.
     return holder.isOfLaunch ? actions : actions + forgetLaunches()
@@ -374,6 +379,7 @@ struct SessionMachine: Sendable, Equatable {
     recentLaunches += 1
     lastLaunch = now
     launch = .starting
+    hasComeByItself = false
     return [.launch(launches: launches)]
   }
 

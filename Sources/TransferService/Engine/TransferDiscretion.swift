@@ -2,7 +2,7 @@ import Foundation
 import SystemServices
 import TransferProtocol
 
-/// The facts by which a transfer is found to be one that can wait.
+/// The facts by which a transfer is found to be one that can wait, or that lets other traffic go first.
 struct TransferDiscretion: Sendable, Equatable {
   enum Cause: Sendable, Equatable {
     /// The session's configuration says so.
@@ -14,6 +14,9 @@ struct TransferDiscretion: Sendable, Equatable {
   /// nil: it never waits.
   private(set) var cause: Cause?
   private let isMadeInBackground: Bool
+  /// `NSURLRequest.NetworkServiceType`, of the request and of its session; nil and 0: the default.
+  private var serviceType: UInt?
+  private var sessionServiceType: UInt?
   /// The app's hints; -1 where it gave none.
   private var hintedToSend: Int64 = -1
   private var hintedToReceive: Int64 = -1
@@ -58,6 +61,7 @@ struct TransferDiscretion: Sendable, Equatable {
     upload?.isRepeatable = description.request.isRepeatable
     hintedToSend = description.countOfBytesClientExpectsToSend
     hintedToReceive = description.countOfBytesClientExpectsToReceive
+    serviceType = description.request.networkServiceType
   }
 
   /// The server keeps so much of an upload.
@@ -80,6 +84,7 @@ struct TransferDiscretion: Sendable, Equatable {
   /// The session has these options from now on.
   mutating func take(_ options: SessionOptions) {
     cause = options.isDiscretionary == true ? .configuration : isMadeInBackground ? .madeInBackground : nil
+    sessionServiceType = options.networkServiceType
   }
 
   /// Whether it can wait. An app that comes to the foreground promotes what it made in the background.
@@ -90,4 +95,13 @@ struct TransferDiscretion: Sendable, Equatable {
     case nil: false
     }
   }
+  /// Whether other traffic goes first: of what can wait, and of what its app calls traffic that the user does not wait for.
+  func yields(inForeground: Bool) -> Bool {
+    if applies(inForeground: inForeground) { return true }
+    let own = serviceType ?? 0
+    return (own == 0 ? sessionServiceType : own) == Self.backgroundServiceType
+  }
+
+  /// `NSURLRequest.NetworkServiceType.background`
+  private static let backgroundServiceType: UInt = 3
 }

@@ -29,6 +29,12 @@ extension TransferEngine {
   /// Whether other traffic goes first.
   func yields(_ id: TransferID) -> Bool {
     guard let transfer = transfers[id], let session = sessions[transfer.session] else { return false }
+    return discretion(of: id)?.yields(inForeground: session.machine.isInForeground) ?? false
+  }
+
+  /// Whether it can wait.
+  private func isDiscretionary(_ id: TransferID) -> Bool {
+    guard let transfer = transfers[id], let session = sessions[transfer.session] else { return false }
     return discretion(of: id)?.applies(inForeground: session.machine.isInForeground) ?? false
   }
 
@@ -108,7 +114,7 @@ extension TransferEngine {
 
   func discretionaryRunBegan(_ id: TransferID) {
     dispatchPrecondition(condition: .onQueue(queue))
-    guard yields(id), let transfer = transfers[id] else { return }
+    guard isDiscretionary(id), let transfer = transfers[id] else { return }
     let watch = ThroughputWatch(at: clock.now, moved: moved(by: transfer))
     transfers.update(id) { $0.discretion?.throughput = watch }
   }
@@ -133,7 +139,8 @@ extension TransferEngine {
   /// A run that can wait and is too slow ends, and goes on later.
   func watchThroughput(of id: TransferID) {
     dispatchPrecondition(condition: .onQueue(queue))
-    guard let transfer = transfers[id], transfer.discretion?.throughput != nil, yields(id), mayGoOnLater(transfer)
+    guard let transfer = transfers[id], transfer.discretion?.throughput != nil, isDiscretionary(id),
+      mayGoOnLater(transfer)
     else { return }
     // The server may take its time for the answer to a file that it has.
     if let sent = transfer.sent, transfer.discretion?.upload != nil, sent.count >= sent.expected { return }

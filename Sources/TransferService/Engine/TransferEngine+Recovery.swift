@@ -55,9 +55,9 @@ extension TransferEngine {
       if transfer.machine.isSetAside {
         log.error("transfer \(head.id) is set aside: the service ended \(head.crashes) times while it ran")
       }
-      let actions =
-        head.state == .active && !transfer.machine.isHeld
-        ? transfer.machine.handle(.queued(delay: retryDelay(of: head)), at: Moment(clock)) : []
+      let goesOn = head.state == .active && !transfer.machine.isHeld
+      let delay = retryDelay(of: head)
+      let actions = transfer.machine.handle(goesOn ? .queued(delay: delay) : .wasToWait(delay), at: Moment(clock))
       transfers.insert(transfer)
       for action in actions { perform(action, for: head.id) }
       watchDeadline(of: head.id)

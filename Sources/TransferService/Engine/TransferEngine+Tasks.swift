@@ -113,7 +113,8 @@ extension TransferEngine {
     let started: [TransferID: DurableInstant]
   }
 
-  /// Suspends, or resumes. A transfer that is resumed is wanted now: a wait for its next try ends with its suspension.
+  /// Suspends, or resumes. A transfer that is resumed is wanted now: a wait for its next try ends with its suspension, but not one
+  /// that its server has asked for.
   func setState(
     _ state: StoredState, of taskIdentifiers: [Int], session id: SessionID, _ message: ClientMessage,
     from client: any ServiceClient

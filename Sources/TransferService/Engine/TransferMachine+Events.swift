@@ -7,6 +7,8 @@ extension TransferMachine {
   enum Event: Sendable {
     /// It was created running, or an earlier life of the service left it active. `delay`: until its next try.
     case queued(delay: Scheduler.Delay?)
+    /// It is suspended or paused, and was to wait for this when it was.
+    case wasToWait(Scheduler.Delay?)
     /// The task was created with a file to begin with. `runs`: the task runs at once.
     case resumeFileGiven(ResumeImport, runs: Bool)
     case resumed

@@ -44,6 +44,8 @@ struct TransferMachine: Sendable, Equatable {
   /// dropped and come once more do not count twice.
   private(set) var countedBytes: Int64
   private(set) var earliestBegin: Date?
+  /// The wait for a busy server that a suspension or a pause has interrupted: the server is asked no earlier for it.
+  private var busyServer: Scheduler.Delay?
   /// The waits after failures.
   private var pauses = RetryPauses()
   /// A cancellation that came while the end was being written, and whether it wants the resume point.
@@ -60,6 +62,7 @@ struct TransferMachine: Sendable, Equatable {
   mutating func handle(_ event: Event, at moment: Moment) -> [Action] {
     switch event {
     case .queued(let delay): queued(delay, at: moment)
+    case .wasToWait(let delay): wasToWait(delay)
     case .resumeFileGiven(let file, let runs): resumeFileGiven(file, runs: runs)
     case .resumed: resumed(at: moment)
     case .suspended: suspended()
@@ -96,6 +99,11 @@ struct TransferMachine: Sendable, Equatable {
     return wait(delay, at: moment)
   }
 
+  private mutating func wasToWait(_ delay: Scheduler.Delay?) -> [Action] {
+    if state == .suspended, case .serverBusy? = delay?.reason { busyServer = delay }
+    return []
+  }
+
   private mutating func resumeFileGiven(_ file: ResumeImport, runs: Bool) -> [Action] {
     guard state == .suspended, resumeFile == .untried else { return [] }
     resumeFile = .tried
@@ -107,7 +115,7 @@ struct TransferMachine: Sendable, Equatable {
     if let hold, hold.isSetAside, !hold.goesOn { self.hold = nil }
     guard hold == nil else { return noteForAfterHold(goesOn: true) }
     switch state {
-    case .suspended: return wait(nil, at: moment) + [.announceState]
+    case .suspended: return wait(busyServer, at: moment) + [.announceState]
     case .importing(then: .suspend): state = .importing(then: .wait)
     case .stopping(then: .suspend): state = .stopping(then: .wait)
     default: return []
@@ -118,9 +126,9 @@ struct TransferMachine: Sendable, Equatable {
   private mutating func suspended() -> [Action] {
     guard hold == nil else { return noteForAfterHold(goesOn: false) }
     switch state {
-    case .waiting:
+    case .waiting(let delay):
       state = .suspended
-      return [.unschedule, .announceState]
+      return wasToWait(delay) + [.unschedule, .announceState]
     case .waitingForApp: state = .suspended
     case .running:
       state = .stopping(then: .suspend)
@@ -169,6 +177,9 @@ struct TransferMachine: Sendable, Equatable {
       state = .stopping(then: .wait)
       return [.stopRun]
     case .waiting, .waitingForApp: return wait(nil, at: moment) + [.announceState]
+    case .suspended:
+      busyServer = nil
+      return []
     default: return []
     }
   }
@@ -401,6 +412,7 @@ struct TransferMachine: Sendable, Equatable {
   /// Waits for `delay` or for the earliest date that the app chose, whichever is later.
   private mutating func wait(_ delay: Scheduler.Delay?, at moment: Moment) -> [Action] {
     state = .waiting(delay)
+    busyServer = nil
     func remaining(_ delay: Scheduler.Delay?) -> TimeInterval {
       delay?.remaining(now: moment.now, date: moment.date) ?? 0
     }

@@ -31,6 +31,8 @@ package final class BandwidthGate: Sendable {
   package static func localMinute(_ date: Date) -> Int {
     var seconds = time_t(date.timeIntervalSince1970)
     var parts = tm()
+    // Else the zone stays that of the start: a user may travel.
+    tzset()
     guard localtime_r(&seconds, &parts) != nil else { return 0 }
     return Int(parts.tm_hour) * 60 + Int(parts.tm_min)
   }

@@ -46,6 +46,11 @@ package struct PlannedTry: Sendable, Equatable {
   }
 }
 
+extension PlannedTry {
+  /// SQL for what is kept of a stored one that a suspension or a resumption ends: it is kept where it waits for a busy server.
+  static let busyServerAlone = "CASE WHEN instr(nextAttempt, CAST('\"busyStatus\":' AS BLOB)) > 0 THEN nextAttempt END"
+}
+
 extension PlannedTry.Kind {
   init(_ reason: WaitingReason) {
     switch reason {

@@ -227,7 +227,7 @@ extension TransferStore {
 
   // MARK: Changing
 
-  /// Ends a wait for the next try as well.
+  /// Ends a wait for the next try as well, but for one for a busy server.
   ///
   /// - Parameters:
   ///   - started: the beginnings of the times of those that have none.
@@ -250,7 +250,7 @@ extension TransferStore {
   ) throws {
     let update = try database.makeStatement(
       sql: """
-        UPDATE transfers SET state = ?, nextAttempt = NULL, started = coalesce(started, ?),
+        UPDATE transfers SET state = ?, nextAttempt = \(PlannedTry.busyServerAlone), started = coalesce(started, ?),
           crashes = CASE WHEN crashes >= ? THEN 0 ELSE crashes END
         WHERE id = ? AND state <> 'completed'
         """)

@@ -39,7 +39,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
 
   // MARK: Networks
 
-  /// A hint about the kind of traffic. Default `.default`.
+  /// A hint about the kind of traffic. Default `.default`. Background transfers with `.background` let other traffic on the
+  /// network go first (`Docs/Decisions/0134-background-traffic-yields.md`).
   open var networkServiceType: NSURLRequest.NetworkServiceType {
     get { self[\.networkServiceType] }
     set { self[\.networkServiceType] = newValue }

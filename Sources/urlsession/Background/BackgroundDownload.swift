@@ -99,6 +99,8 @@ struct BackgroundDownload: Sendable {
     do {
       let state = try DownloadNote.usualState()
       RecordStore(state: state).prune()
+      KeptBytes(state: state).use()
+      KeptBytes(state: state).prune()
       for order in orders { resumed.append(await resume(order, state).mapError(HandOverFailure.notQueued)) }
     } catch { return orders.map { _ in .failure(.notQueued(.service(error))) } }
     let begun = resumed.compactMap { try? $0.get() }
@@ -199,6 +201,7 @@ struct BackgroundDownload: Sendable {
         if login != nil, hasKeychain { record.hasLogin = true }
         if order.file != nil { record.isUpload = true }
         if order.notifies { record.notifies = true }
+        record.retry = order.retry
         if order.isOfURLAlone, record.url == order.request.url?.absoluteString { record.isOfURLAlone = true }
         return record
       }
@@ -213,11 +216,10 @@ struct BackgroundDownload: Sendable {
     let receiver = DownloadReceiver(
       login: login, downloadEnded: { record in if showsEnd { DownloadNotification.show(record) } })
     let session = URLSession(configuration: configuration(identifier), delegate: receiver, delegateQueue: nil)
-    let task =
-      order.file.map { session.uploadTask(with: request, fromFile: URL(fileURLWithPath: $0)) }
-      ?? session.downloadTask(with: request)
+    let task = makeTask(order, session)
     task.taskDescription = description
     task.priority = order.priority
+    task.transferRetryPolicy = order.retry?.policy
     order.prepare(task)
     task.resume()
     return .success(
@@ -227,6 +229,12 @@ struct BackgroundDownload: Sendable {
           guard let reason = task.reasonForWaiting, reason.kind == .handingOver else { return nil }
           return reason.sentence
         }, hasLogin: login != nil, hasKeychain: hasKeychain))
+  }
+
+  private static func makeTask(_ order: BackgroundOrder, _ session: URLSession) -> URLSessionTask {
+    if let file = order.file { return session.uploadTask(with: order.request, fromFile: URL(fileURLWithPath: file)) }
+    if let data = order.resumeData { return session.downloadTask(withResumeData: data) }
+    return session.downloadTask(with: order.request)
   }
 
   private static func taken(_ resumed: Resumed, as transfer: Int64) -> BackgroundDownload {

@@ -1,3 +1,4 @@
+import Foundation
 import URLLoadingSystem
 
 /// A download or an upload that is to be handed over to the transfer service.
@@ -14,8 +15,12 @@ struct BackgroundOrder {
   var notifies = false
   /// Whether this process tells it when the end comes here, and not to a process that the service starts.
   var showsEnd = true
-  /// Whether there is nothing besides the URL: no field, login or option.
+  /// nil: as the transfer service does by itself.
+  var retry: RetryChoice?
+  /// Whether there is nothing besides the URL and `retry`: no field, login or other option.
   var isOfURLAlone = false
+  /// Of an earlier download of the same URL, whose bytes it begins with; nil: there is none.
+  var resumeData: Data?
   /// Sets more of the task before it is handed over.
   var prepare: (URLSessionTask) -> Void = { _ in }
 }

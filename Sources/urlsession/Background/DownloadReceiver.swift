@@ -91,8 +91,6 @@ final class DownloadReceiver: NSObject, URLSessionDownloadDelegate, Sendable {
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
     handling {
       state.withLock { $0.completionError = error }
-      // No later command goes on with the bytes.
-      if let part = (error as? URLError)?.resumeFile { try? FileManager.default.removeItem(at: part) }
       let finished = FinishedDownload(session: session, task: task)
       finished.complete(error)
       if let record = finished.record { downloadEnded(record) }

@@ -39,12 +39,20 @@ struct DownloadRecord: Codable, Sendable, Equatable {
   var isUpload: Bool?
   /// Whether the desktop shows the end; nil: not.
   var notifies: Bool?
-  /// Whether its request is a GET of the URL with nothing besides, so that this record is enough to begin it again. nil: no.
+  /// Whether its request is a GET of the URL with nothing besides `retry`, so that this record is enough to begin it again.
+  /// nil: no.
   var isOfURLAlone: Bool?
-  /// The number of the transfer that took its place when it was lost; nil where there is none.
+  /// nil: as the transfer service does by itself.
+  var retry: RetryChoice?
+  /// For the bytes that a download had when it failed; nil where there are none.
+  var resumeData: Data?
+  /// The number of the transfer that took its place when it was tried again; nil where there is none.
   var begunAgainAs: Int64?
   var created: Date
   var finished: Date?
+
+  /// Whether `retry` can begin it again once it is over without its file.
+  var canBeginAgain: Bool { isOfURLAlone == true && begunAgainAs == nil && isUpload != true }
 
   init(session: String, url: String, destination: Destination, created: Date = Date()) {
     self.session = session

@@ -89,6 +89,7 @@ struct FinishedDownload: Sendable {
 
   func complete(_ error: (any Error)?) {
     let status = (task.response as? HTTPURLResponse)?.statusCode
+    let kept = KeptBytes(state: note.state).keep(error, for: record)
     // A download that the service did not take has no record any more.
     record(creates: error == nil) { record in
       record.finished = Date()
@@ -99,6 +100,7 @@ struct FinishedDownload: Sendable {
         record.message = CommandFailure.withoutNames(error.localizedDescription)
         record.errorDomain = error.domain
         record.errorCode = error.code
+        record.resumeData = kept
       } else if let status, !(200..<300 ~= status) {
         record.outcome = .httpError
       } else if task is URLSessionUploadTask {

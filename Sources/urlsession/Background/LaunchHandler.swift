@@ -18,6 +18,7 @@ final class LaunchHandler: URLSessionApplicationDelegate, Sendable {
     let receiver = DownloadReceiver(
       eventsFinished: completionHandler, downloadEnded: { DownloadNotification.show($0) },
       becameInvalid: { _ in exit(CommandStatus.serviceUnavailable.rawValue) })
+    if let state = try? DownloadNote.usualState() { KeptBytes(state: state).use() }
     session.withLock {
       $0 = URLSession(
         configuration: BackgroundDownload.configuration(identifier), delegate: receiver, delegateQueue: nil)

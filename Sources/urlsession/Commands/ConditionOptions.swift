@@ -17,6 +17,9 @@ struct ConditionOptions: ParsableArguments {
 
   @Flag(help: "Let it wait for power, an idle machine and a network that costs nothing.") var discretionary = false
 
+  @Flag(name: .customLong("yield"), help: "Begin at once, and let other traffic on the network go first.")
+  var yields = false
+
   @Flag(inversion: .prefixedNo, help: "Use networks of mobile operators. Default: yes.") var cellular: Bool?
   @Flag(inversion: .prefixedNo, help: "Use networks that cost money by the byte. Default: yes.") var expensive: Bool?
   @Flag(inversion: .prefixedNo, help: "Use networks on which data is to be saved. Default: yes.") var constrained: Bool?
@@ -27,9 +30,10 @@ struct ConditionOptions: ParsableArguments {
   }
 
   /// Whether there is an option that the transfer service alone follows.
-  var areOfService: Bool { limit != nil || notBefore != nil || discretionary }
+  var areOfService: Bool { limit != nil || notBefore != nil || discretionary || yields }
 
   func apply(to request: inout URLRequest) {
+    if yields { request.networkServiceType = .background }
     if let cellular { request.allowsCellularAccess = cellular }
     if let expensive { request.allowsExpensiveNetworkAccess = expensive }
     if let constrained { request.allowsConstrainedNetworkAccess = constrained }

@@ -140,16 +140,16 @@ struct DownloadCommand: AsyncParsableCommand {
   private static let groupCount = 40
 
   private func order(_ url: URL, to destination: Destination, _ login: DownloadLogin?) -> BackgroundOrder {
-    let (expected, retryPolicy) = (expectationOptions.expected, retryOptions.policy)
+    let expected = expectationOptions.expected
     var request = requestOptions.request(for: url)
     conditionOptions.apply(to: &request)
     return BackgroundOrder(
       request: request, destination: destination, priority: priority.value,
       login: login.map { DownloadLogin(user: $0.user, password: $0.password, url: url) },
       isDiscretionary: conditionOptions.discretionary, notifies: notificationOptions.isWanted,
-      showsEnd: notificationOptions.showsEnd(whileWaiting: wait), isOfURLAlone: isOfURLsAlone
+      showsEnd: notificationOptions.showsEnd(whileWaiting: wait), retry: retryOptions.choice,
+      isOfURLAlone: isOfURLsAlone
     ) { task in
-      task.transferRetryPolicy = retryPolicy
       (task as? URLSessionDownloadTask)?.expectedContent = expected
       conditionOptions.apply(to: task)
     }
@@ -157,7 +157,7 @@ struct DownloadCommand: AsyncParsableCommand {
 
   private var isOfURLsAlone: Bool {
     requestOptions.headers.isEmpty && loginOptions.user == nil && expectationOptions.expected == nil
-      && retryOptions.policy == nil && priority == .default && !conditionOptions.areOfService
+      && priority == .default && !conditionOptions.areOfService
       && conditionOptions.cellular ?? true && conditionOptions.expensive ?? true && conditionOptions.constrained ?? true
   }
 

@@ -1,5 +1,4 @@
 import ArgumentParser
-import URLLoadingSystem
 
 /// The options about what is tried again.
 struct RetryOptions: ParsableArguments {
@@ -24,10 +23,5 @@ struct RetryOptions: ParsableArguments {
   }
 
   /// nil: as the transfer service does by itself.
-  var policy: TransferRetryPolicy? {
-    guard retries != nil || retryDelay != nil else { return nil }
-    return TransferRetryPolicy(
-      maximumAttempts: retries.map { $0 + 1 }, pause: retryDelay, longestPause: retryDelay.map { max($0, 600) },
-      statuses: retries == nil ? [] : TransferRetryPolicy.passingStatuses)
-  }
+  var choice: RetryChoice? { RetryChoice(retries: retries, delay: retryDelay) }
 }

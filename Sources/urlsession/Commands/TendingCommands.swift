@@ -57,16 +57,16 @@ struct RetryCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "retry", abstract: "Try transfers now that wait for their next try.",
     discussion: """
-      A transfer that is over can't be tried again, since its app was told: begin a new one with `urlsession download`, or \
-      in the app. A download of this program that is lost with the queue begins again, with another number, where its request \
-      was the URL alone.
+      A download of this program that has failed, was cancelled, or is lost with the queue begins again, with another number, \
+      where its command was the URL with no option of the request; one that has failed goes on from what had arrived. A transfer of \
+      another app that is over can't be tried again, since its app was told: begin a new one there.
       """)
 
   @Argument(help: TransferNumbers.help) var ids: [Int64]
   @Flag(name: [.short, .long], help: "Print nothing but errors.") var quiet = false
 
   func run() async throws {
-    try await TendedTransfers(ids: ids, isQuiet: quiet).each(lost: { try await $0.beginAgain() }) { status, service in
+    try await TendedTransfers(ids: ids, isQuiet: quiet).each(ended: { try await $0.beginAgain() }) { status, service in
       guard status.state != .running else { return "running already" }
       _ = try await service.request(.retryTransfer(TransferReference(transfer: status.transfer)))
       return status.waiting?.code == "earliestBegin" ? "begins when its app wants it to" : "tried now"

@@ -53,11 +53,12 @@ struct UploadCommand: AsyncParsableCommand {
       throw ValidationError("'\(method)' can't be a method")
     }
     if foreground, wait || json { throw ValidationError("--foreground prints the answer: leave --wait and --json out") }
-    if foreground, retryOptions.policy != nil || notificationOptions.notify != nil {
+    if foreground, retryOptions.choice != nil || notificationOptions.notify != nil {
       throw ValidationError("--foreground sends the file once: leave --retries, --retry-delay and --notify out")
     }
     if foreground, conditionOptions.areOfService {
-      throw ValidationError("--foreground sends the file now: leave --limit, --not-before and --discretionary out")
+      throw ValidationError(
+        "--foreground sends the file now: leave --limit, --not-before, --discretionary and --yield out")
     }
   }
 
@@ -103,15 +104,12 @@ struct UploadCommand: AsyncParsableCommand {
 
   private func queue(_ path: String, _ request: URLRequest) async throws {
     let login = try loginOptions.login(for: url.url)
-    let (retryPolicy, conditions) = (retryOptions.policy, conditionOptions)
+    let conditions = conditionOptions
     let order = BackgroundOrder(
       request: request, destination: Destination(path: path, isFolder: false), priority: priority.value, login: login,
       file: path, isDiscretionary: conditions.discretionary, notifies: notificationOptions.isWanted,
-      showsEnd: notificationOptions.showsEnd(whileWaiting: wait)
-    ) { task in
-      task.transferRetryPolicy = retryPolicy
-      conditions.apply(to: task)
-    }
+      showsEnd: notificationOptions.showsEnd(whileWaiting: wait), retry: retryOptions.choice
+    ) { task in conditions.apply(to: task) }
     let upload = try await BackgroundDownload.start(order)
     let line = "Transfer \(upload.transfer): \(TextTable.printable(path)) → \(url.url.withoutPassword.absoluteString)"
     if wait {

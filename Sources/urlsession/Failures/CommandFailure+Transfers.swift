@@ -17,17 +17,22 @@ extension CommandFailure {
   /// - Parameters:
   ///   - transfer: Its number.
   ///   - command: The one that begins such a transfer.
-  static func givenUp(_ transfer: Int64, _ failure: TransferFailure?, command: String) -> CommandFailure {
+  ///   - again: The one that begins this one again.
+  static func givenUp(
+    _ transfer: Int64, _ failure: TransferFailure?, command: String, again: String
+  ) -> CommandFailure {
     var result = loading(
       domain: failure?.domain ?? "", code: failure?.code ?? 0, message: failure?.message ?? "it failed")
     let code = failure.flatMap { $0.domain == NSURLErrorDomain ? URLError.Code(rawValue: $0.code) : nil }
-    result.advice = advice(for: code ?? .unknown, of: transfer, command: command) ?? result.advice
+    result.advice = advice(for: code ?? .unknown, of: transfer, command: command, again: again) ?? result.advice
     return result
   }
 
   /// nil where a transfer in the background is advised as any other load.
-  private static func advice(for code: URLError.Code, of transfer: Int64, command: String) -> String? {
-    let again = "start it again with `urlsession \(command)`"
+  private static func advice(
+    for code: URLError.Code, of transfer: Int64, command: String, again: String
+  ) -> String? {
+    let again = "start it again with `urlsession \(again)`"
     switch code {
     case .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .secureConnectionFailed, .serverCertificateUntrusted,
       .serverCertificateHasBadDate, .serverCertificateNotYetValid, .serverCertificateHasUnknownRoot, .unsupportedURL,
@@ -38,7 +43,8 @@ extension CommandFailure {
     case .timedOut: return again
     case .clientCertificateRequired, .clientCertificateRejected:
       return "a transfer in the background shows no client certificate; ask who runs the server for another way in"
-    case .userAuthenticationRequired: return "\(again) and the right name and password: --user NAME"
+    case .userAuthenticationRequired:
+      return "start it again with `urlsession \(command)` and the right name and password: --user NAME"
     default: return "see its tries with `urlsession show \(transfer)` and `urlsession log \(transfer)`, and \(again)"
     }
   }

@@ -53,6 +53,8 @@ struct TransferReport: Sendable, Equatable {
   var limits: [TransferLimit] = []
   /// nil while its app is there.
   var absence: AppAbsence?
+  /// Whether `retry` begins it again.
+  private(set) var beginsAgain = false
 
   init(_ status: TransferStatus, record: DownloadRecord? = nil) {
     transfer = status.transfer
@@ -125,6 +127,7 @@ struct TransferReport: Sendable, Equatable {
   private mutating func adopt(_ record: DownloadRecord?) {
     guard let record, record.finished != nil, record.outcome.isFinal else { return }
     outcome = record.outcome
+    beginsAgain = record.canBeginAgain && outcome != .saved && outcome != .savedElsewhere
     path = record.path
     httpStatus = httpStatus ?? record.httpStatus
     if failure == nil, let message = record.message {
@@ -190,17 +193,20 @@ struct TransferReport: Sendable, Equatable {
     case .cancelled:
       return CommandFailure(
         .cancelled, "\(name) was cancelled",
-        advice: "start it again with `urlsession \(command)` when you want it")
+        advice: "start it again with `urlsession \(again)` when you want it")
     case .failed where failure?.domain == TransferReport.lostDomain:
       return CommandFailure(
         .transferFailed, "\(name) is lost: the transfer service does not have it any more",
-        advice: "start it again with `urlsession \(command)`")
+        advice: "start it again with `urlsession \(again)`")
     case .failed:
-      var ending = CommandFailure.givenUp(transfer, failure, command: command)
+      var ending = CommandFailure.givenUp(transfer, failure, command: command, again: again)
       ending.what = "\(name): \(ending.what)"
       return ending
     }
   }
+
+  /// The command that begins it again.
+  var again: String { beginsAgain ? "retry \(transfer)" : command }
 
   /// The command that begins such a transfer.
   private var command: String { isUpload ? "upload" : "download" }

@@ -19,9 +19,9 @@ enum WhyText {
     case .saved: return report.isOfOtherApp ? "is complete." : "is saved as \(report.path ?? "a file")."
     case .savedElsewhere:
       return "is saved as \(report.path ?? "a file"), since its destination failed: \(cause(report))"
-    case .httpError: return "is over: the server answered \(report.httpStatus ?? 0)."
-    case .failed: return "failed: \(cause(report))"
-    case .cancelled: return "was cancelled."
+    case .httpError: return "is over: the server answered \(report.httpStatus ?? 0).\(again(report))"
+    case .failed: return "failed: \(cause(report))\(again(report))"
+    case .cancelled: return "was cancelled.\(again(report))"
     case nil, .queued, .placing: break
     }
     switch report.state {
@@ -50,6 +50,10 @@ enum WhyText {
       sentence += " \(WaitingText.next(waiting)) \(left < 1 ? "now" : "in \(ByteFormat.duration(left))")."
     }
     return sentence
+  }
+
+  private static func again(_ report: TransferReport) -> String {
+    report.beginsAgain ? " `urlsession \(report.again)` begins it again." : ""
   }
 
   private static func cause(_ report: TransferReport) -> String {

@@ -13,8 +13,8 @@ struct TendedTransfers: Sendable {
   /// Asks the service, and says what became of the transfer. It is called for those that are not over.
   typealias Action = @Sendable (TransferStatus, PatientConnection) async throws -> String
 
-  /// Begins a transfer again that is lost, and says so.
-  typealias Beginning = @Sendable (LostTransfer) async throws -> String
+  /// Begins a transfer again that is lost or over without its file, and says so.
+  typealias Beginning = @Sendable (EndedTransfer) async throws -> String
 
   let selection: Selection
   let isQuiet: Bool
@@ -28,16 +28,17 @@ struct TendedTransfers: Sendable {
 
   /// - Parameters:
   ///   - sentence: Said of a transfer with one of the numbers that is over; nil where that is a failure.
-  ///   - lost: Called for a transfer with one of the numbers that is lost; nil where that is a failure.
+  ///   - ended: Called for a transfer with one of the numbers that is lost, or is one of this program and over without its file; nil
+  ///     where that is a failure.
   /// - Throws: `CommandFailure` when the service can't be asked or refuses, or, once all have had their turn, when one of the
   ///   numbers is unknown or of a transfer that is over, or when the app has no transfer.
-  func each(over sentence: String? = nil, lost: Beginning? = nil, _ action: @escaping Action) async throws {
+  func each(over sentence: String? = nil, ended: Beginning? = nil, _ action: @escaping Action) async throws {
     do {
       // Also where none runs: it has what an earlier one left.
       let service = try await PatientConnection.open()
       defer { service.close() }
       switch selection {
-      case .numbers(let ids): try await each(ids, over: sentence, lost: lost, action, service)
+      case .numbers(let ids): try await each(ids, over: sentence, ended: ended, action, service)
       case .app(let path):
         let chosen = try await service.unfinishedTransfers(ofApp: path)
         guard !chosen.isEmpty else {
@@ -55,28 +56,28 @@ struct TendedTransfers: Sendable {
   }
 
   private func each(
-    _ ids: [Int64], over sentence: String?, lost: Beginning?, _ action: Action, _ service: PatientConnection
+    _ ids: [Int64], over sentence: String?, ended: Beginning?, _ action: Action, _ service: PatientConnection
   ) async throws {
     var unknown: [Int64] = []
     var over: [Int64] = []
     // The others have their turn.
     var failed: CommandFailure?
     let records = try RecordStore.usual()
-    func begin(_ transfer: LostTransfer?, _ id: Int64) async throws -> Bool {
-      guard let lost, let transfer else { return false }
-      do { say(try await lost(transfer), of: id) } catch let failure as CommandFailure { failed = failed ?? failure }
+    func begin(_ transfer: EndedTransfer?, _ id: Int64) async throws -> Bool {
+      guard let ended, let transfer else { return false }
+      do { say(try await ended(transfer), of: id) } catch let failure as CommandFailure { failed = failed ?? failure }
       return true
     }
     for id in ids {
       guard let status = try await service.transfer(id)?.status else {
-        let record = lost == nil ? nil : records.all().first { $0.transfer == id }
-        var transfer: LostTransfer?
-        if let record, let report = try await service.report(of: record) { transfer = LostTransfer(report, record) }
+        let record = ended == nil ? nil : records.all().first { $0.transfer == id }
+        var transfer: EndedTransfer?
+        if let record, let report = try await service.report(of: record) { transfer = EndedTransfer(report, record) }
         if try await !begin(transfer, id) { unknown.append(id) }
         continue
       }
       guard status.state != .completed else {
-        if try await begin(LostTransfer(status, in: records), id) { continue }
+        if try await begin(EndedTransfer(status, in: records), id) { continue }
         if let sentence { say(sentence, of: id) } else { over.append(id) }
         continue
       }

@@ -145,6 +145,7 @@ final class TransferFollower: Sendable {
   private func adopt(_ report: TransferReport) {
     // Other programs of ours could list their transfers here; their sessions are not for us.
     guard report.session.hasPrefix(BackgroundDownload.sessionPrefix) else { return }
+    if let state = try? DownloadNote.usualState() { KeptBytes(state: state).use() }
     adopted.withLock { adopted in
       guard adopted[report.transfer] == nil else { return }
       adopted[report.transfer] = URLSession(

@@ -320,7 +320,17 @@ import Testing
     #expect(last(&machine, [.recovered]) == [.launch(launches: 1)])
     #expect(last(&machine, [Self.holder(isOfLaunch: isOfLaunch)]) == [])
     #expect(last(&machine, [.launchIsNeedless]) == (isOfLaunch ? [] : [.forgetLaunches]))
-    #expect(machine.launch == .none && machine.isInForeground && machine.launches == (isOfLaunch ? 1 : 0))
+    #expect(
+      machine.launch == .none && machine.isInForeground == !isOfLaunch && machine.launches == (isOfLaunch ? 1 : 0))
+  }
+
+  /// A start that was withdrawn makes no later pause longer, though the process that it was withdrawn for has gone.
+  @Test(arguments: [false, true]) func anAppThatCameAndWentMeanwhileIsNotCounted(isOfLaunch: Bool) {
+    var machine = Machine(rules: Self.rules, pending: 1)
+    #expect(last(&machine, [.recovered]) == [.launch(launches: 1)])
+    _ = last(&machine, [Self.holder(isOfLaunch: isOfLaunch), .released])
+    #expect(last(&machine, [.launchIsNeedless]).contains(.forgetLaunches) == !isOfLaunch)
+    #expect(machine.launches == (isOfLaunch ? 1 : 0))
   }
 
   @Test func theEndOfAnEarlierStartDoesNotConcernALaterOne() {

@@ -119,6 +119,30 @@ import TransferProtocol
     }
   }
 
+  /// It begins at once: no condition is asked for.
+  @Test(
+    arguments: [
+      (nil, nil, false), (3, nil, true), (nil, 3, true), (0, 3, true), (6, 3, false), (3, 6, true), (99, nil, false),
+    ] as [(UInt?, UInt?, Bool)])
+  func trafficThatTheUserDoesNotWaitForYields(ofRequest: UInt?, ofSession: UInt?, yields: Bool) async throws {
+    try await withConditions(onBattery()) { conditions, runner, fixture in
+      let client = fixture.client()
+      var options = SessionOptions()
+      options.networkServiceType = ofSession
+      try await client.begin(options: options)
+      var new = TransferDescription.download("http://h/1")
+      new.request.networkServiceType = ofRequest
+      let id = try await client.create([new])[0]
+      await fixture.settle()
+      #expect(runner.running == [id] && runner.job(id)?.pace?.yields == yields && !conditions.isStarted)
+      // Another configuration of the session counts from now on.
+      options.networkServiceType = 3
+      _ = try await client.attach("s", options: options)
+      await fixture.settle()
+      #expect(runner.job(id)?.pace?.yields == (ofRequest ?? 0 == 0 || ofRequest == 3))
+    }
+  }
+
   @Test func conditionsThatAreNotReadYetAreWaitedFor() async throws {
     try await withConditions(FakeConditions(nil)) { conditions, runner, fixture in
       let client = fixture.client()
@@ -161,6 +185,23 @@ import TransferProtocol
       try await opened.begin()
       await fixture.settle()
       #expect(runner.running == [second] && runner.job(second)?.pace?.yields == false)
+    }
+  }
+
+  /// The service has started it for another session, or in an earlier life.
+  @Test func whatAStartedProcessMakesInAnotherSessionWaits() async throws {
+    try await withConditions(onBattery()) { _, runner, fixture in
+      let launched = fixture.client()
+      try await launched.begin("other", isOfLaunch: true)
+      let id = try await launched.create([.download("http://h/1")], session: "other")[0]
+      await fixture.settle()
+      #expect(runner.running == [])
+      #expect(try await launched.status(id).waiting?.code == "discretionary.onBattery")
+      launched.disconnect()
+      let opened = fixture.client()
+      try await opened.begin("other")
+      await fixture.settle()
+      #expect(runner.running == [id])
     }
   }
 

@@ -126,6 +126,23 @@ import TransferProtocol
       "so is that of one that waits for its app", asking, .failed(failure, nil), .finishing(.failure(failure, nil)),
       [.unschedule, .writeEnd(.failure(failure, nil))]),
     Row("a run ends by itself in time", running, .failed(failure, nil), .running, []),
+    Row(
+      "a busy server is not asked earlier for a suspension", running + [refused(), .suspended], .resumed,
+      .waiting(busy(120)), [.schedule(busy(120)), .announceState]),
+    Row(
+      "nor for one that began in an earlier life", [.wasToWait(busy(120))], .resumed, .waiting(busy(120)),
+      [.schedule(busy(120)), .announceState]),
+    Row(
+      "another request may be made at once", running + [refused(), .suspended, .requestChanged], .resumed,
+      .waiting(nil),
+      [.schedule(nil), .announceState]),
+    Row(
+      "a wait after a failure ends with a suspension", running + [retry(), .suspended], .resumed, .waiting(nil),
+      [.schedule(nil), .announceState]),
+    Row(
+      "a wait for a busy server is over once", running + [refused(), .suspended, .resumed, .triedNow, .suspended],
+      .resumed,
+      .waiting(nil), [.schedule(nil), .announceState]),
     Row("a suspended one rests", [], .failed(failure, nil), .suspended, []),
     Row(
       "a failed run writes its end", running, failed(), .finishing(.failure(failure, response)),

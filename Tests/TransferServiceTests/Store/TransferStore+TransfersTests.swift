@@ -83,6 +83,15 @@ import TransferProtocol
     #expect(stored.started == instant)
     #expect(try store.unfinishedHeads() == [stored.head])
 
+    // A suspension ends the wait, but not one that a server has asked for.
+    try store.setState(.suspended, of: [id])
+    #expect(try store.transfer(id)?.head.nextAttempt == nil)
+    let busy = PlannedTry(instant, .busyServer(status: 503, keepsBytes: false))
+    try await written { store.setRetry(failures: 3, because: "lost", at: busy, of: id, ended: $0) }
+    try store.setState(.suspended, of: [id])
+    try store.setState(.active, of: [id])
+    #expect(try store.transfer(id)?.head.nextAttempt == busy)
+
     try store.resetProgress(of: id)
     let reset = try #require(try store.transfer(id))
     #expect(reset.head.committedOffset == 0 && reset.validator == nil && reset.response == nil)

@@ -106,9 +106,11 @@ final class FakeClient: ServiceClient {
   func greet() async throws { try await ask(.hello(Hello(client: "tests"))) }
 
   func attach(
-    _ session: String = "s", options: SessionOptions = SessionOptions(), answersDelayedRequests: Bool? = nil
+    _ session: String = "s", options: SessionOptions = SessionOptions(), isOfLaunch: Bool? = nil,
+    answersDelayedRequests: Bool? = nil
   ) async throws -> Attached? {
-    let request = Attach(session: session, options: options, answersDelayedRequests: answersDelayedRequests)
+    let request = Attach(
+      session: session, options: options, isOfLaunch: isOfLaunch, answersDelayedRequests: answersDelayedRequests)
     guard case .attached(let attached) = try await ask(.attach(request)) else { return nil }
     return attached
   }
@@ -116,10 +118,12 @@ final class FakeClient: ServiceClient {
   /// Greets, attaches and asks for pushes.
   @discardableResult
   func begin(
-    _ session: String = "s", options: SessionOptions = SessionOptions(), answersDelayedRequests: Bool? = nil
+    _ session: String = "s", options: SessionOptions = SessionOptions(), isOfLaunch: Bool? = nil,
+    answersDelayedRequests: Bool? = nil
   ) async throws -> Attached? {
     try await greet()
-    let attached = try await attach(session, options: options, answersDelayedRequests: answersDelayedRequests)
+    let attached = try await attach(
+      session, options: options, isOfLaunch: isOfLaunch, answersDelayedRequests: answersDelayedRequests)
     try await ask(.startDelivery(SessionReference(session: session)))
     return attached
   }

@@ -49,16 +49,16 @@ struct ArgumentTests {
       "http://a/", "--sha256", digest, "--size", "7", "--retries", "2", "--retry-delay", "1.5",
     ])
     #expect(command.expectationOptions.expected == ExpectedContent(sha256: digest, byteCount: 7))
-    let policy = try #require(command.retryOptions.policy)
+    let policy = try #require(command.retryOptions.choice?.policy)
     #expect(policy.maximumAttempts == 3 && policy.pause == 1.5)
     #expect(policy.statuses == TransferRetryPolicy.passingStatuses)
     let upload = try UploadCommand.parse(["f", "http://a/", "--retries", "2", "--retry-delay", "1.5"])
-    #expect(upload.retryOptions.policy == policy)
-    #expect(try UploadCommand.parse(["f", "http://a/"]).retryOptions.policy == nil)
+    #expect(upload.retryOptions.choice?.policy == policy)
+    #expect(try UploadCommand.parse(["f", "http://a/"]).retryOptions.choice == nil)
     let plain = try DownloadCommand.parse(["http://a/"])
-    #expect(plain.expectationOptions.expected == nil && plain.retryOptions.policy == nil)
+    #expect(plain.expectationOptions.expected == nil && plain.retryOptions.choice == nil)
     #expect(try DownloadCommand.parse(["http://a/", "--size", "7"]).expectationOptions.expected?.byteCount == 7)
-    #expect(try DownloadCommand.parse(["http://a/", "--retry-delay", "9"]).retryOptions.policy?.statuses == [])
+    #expect(try DownloadCommand.parse(["http://a/", "--retry-delay", "9"]).retryOptions.choice?.policy.statuses == [])
   }
 
   @Test(arguments: ["deadbeef", String(repeating: "0g", count: 32), String(repeating: "a", count: 65)])
@@ -73,7 +73,7 @@ struct ArgumentTests {
   @Test func aDownloadSaysWhenAndHowFastItRuns() throws {
     let command = try DownloadCommand.parse([
       "http://a/", "http://b/", "--limit", "1.5M", "--not-before", "2h", "--discretionary", "--no-cellular",
-      "--no-expensive", "--no-constrained",
+      "--no-expensive", "--no-constrained", "--yield",
     ])
     #expect(command.urls.map(\.url.host) == ["a", "b"])
     let options = command.conditionOptions
@@ -82,6 +82,7 @@ struct ArgumentTests {
     options.apply(to: &request)
     #expect(
       !request.allowsCellularAccess && !request.allowsExpensiveNetworkAccess && !request.allowsConstrainedNetworkAccess)
+    #expect(request.networkServiceType == .background)
     let task = URLSession.shared.downloadTask(with: request)
     let now = Date(timeIntervalSince1970: 0)
     options.apply(to: task, now: now)
@@ -93,6 +94,7 @@ struct ArgumentTests {
     plain.apply(to: &usual)
     #expect(usual.allowsCellularAccess && usual.allowsExpensiveNetworkAccess && usual.allowsConstrainedNetworkAccess)
     #expect(plain.limit == nil && plain.notBefore == nil && !plain.discretionary)
+    #expect(usual.networkServiceType == .default)
   }
 
   @Test func anUploadSaysTheSame() throws {
@@ -175,6 +177,7 @@ struct ArgumentTests {
     ["upload", "f", "http://a/", "--foreground", "--limit", "1M"],
     ["upload", "f", "http://a/", "--foreground", "--not-before", "2h"],
     ["upload", "f", "http://a/", "--foreground", "--discretionary"],
+    ["upload", "f", "http://a/", "--foreground", "--yield"],
   ]) func refusesAsUsage(_ arguments: [String]) throws {
     let error = #expect(throws: (any Error).self) { try URLSessionCommand.parseAsRoot(arguments) }
     #expect(URLSessionCommand.exitCode(for: try #require(error)).rawValue == CommandStatus.usage.rawValue)

@@ -248,36 +248,6 @@ struct BackgroundTests {
     await server.shutdown()
   }
 
-  /// The queue and its copy are gone.
-  @Test(arguments: [true, false]) func aLostDownloadIsBegunAgainWhereItsRequestIsKnown(isKnown: Bool) async throws {
-    let server = try await LoopbackServer.start { _ in .never }
-    let url = server.url("/f").absoluteString
-    let fields = isKnown ? [] : ["-H", "A: b"]
-    let started = try await sandbox.start(["download", "--json", url, "-o", "x"] + fields).ended()
-    let number = try #require(try started.json()["transfer"] as? Int, "\(started.errors)")
-    sandbox.endPrograms()
-    let folder = sandbox.home.path + "/state/urlsessiond"
-    for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
-      try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
-    }
-    // By it the next queue knows which numbers were given away.
-    #expect(mkdir(folder + "/partial", 0o700) == 0)
-    try Data("bytes".utf8).write(to: URL(fileURLWithPath: "\(folder)/partial/\(number)"))
-    let retried = try await sandbox.run("retry", "\(number)")
-    if isKnown {
-      #expect(retried.status == 0, "\(retried.errors)")
-      #expect(retried.text.hasPrefix("Transfer \(number): lost; begun again as transfer "))
-      let list = try await sandbox.run("list", "--json").json()["transfers"] as? [[String: Any]]
-      #expect(list?.compactMap { $0["url"] as? String } == [url])
-      #expect(list?.first?["destination"] as? String == sandbox.work + "/x")
-      let again = try await sandbox.run("retry", "\(number)")
-      #expect(again.status == 1 && again.errors.contains("it has begun again as transfer "), "\(again.errors)")
-    } else {
-      #expect(retried.status == 1 && retried.errors.contains("urlsession download '\(url)' -o '\(sandbox.work)/x'"))
-    }
-    await server.shutdown()
-  }
-
   @Test func cancelEndsTheTransfer() async throws {
     let server = try await LoopbackServer.start { _ in .never }
     let number = try await download(server.url("/y").absoluteString, "-o", "x")

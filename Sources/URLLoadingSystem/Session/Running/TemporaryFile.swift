@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Synchronization
 import SystemServices
 
 /// The files that downloads go to until the app takes them: in a folder of this user's own, which no other user can
@@ -7,6 +8,10 @@ import SystemServices
 package enum TemporaryFile {
   /// Made when first needed.
   static let directory: URL = makeDirectory()
+
+  /// The folder in which it is made instead of the temporary one. A program of this package says so before it makes a session. nil:
+  /// there.
+  package static let base = Mutex<String?>(nil)
 
   /// Creates a new, empty file that only this user can read. Blocks.
   static func create(in directory: URL = directory) throws -> (descriptor: Int32, url: URL) {
@@ -121,7 +126,8 @@ package enum TemporaryFile {
   private static var folderName: String { "urlsession-\(getuid())" }
 
   private static func makeDirectory() -> URL {
-    let base = FileManager.default.temporaryDirectory
+    let base =
+      base.withLock { $0.map { URL(fileURLWithPath: $0, isDirectory: true) } } ?? FileManager.default.temporaryDirectory
     let own = base.appendingPathComponent(folderName, isDirectory: true)
     mkdir(own.path, 0o700)
     var status = stat()

@@ -2,19 +2,19 @@ import Foundation
 import TransferProtocol
 import URLLoadingSystem
 
-/// A transfer that the service does not have any more, or that it has ended because too little was left of its record.
-struct LostTransfer: Sendable, Equatable {
+/// A transfer that the service does not have any more, or that is over without its file and is one of this program.
+struct EndedTransfer: Sendable, Equatable {
   let report: TransferReport
   /// Of this program; nil where there is none.
   let record: DownloadRecord?
 
-  /// nil for a transfer that is not lost.
+  /// nil for any other transfer.
   init?(_ report: TransferReport, _ record: DownloadRecord?) {
-    guard report.isLost else { return nil }
+    guard report.isLost || record.map({ EndedTransfer.hasFailed($0) }) == true else { return nil }
     (self.report, self.record) = (report, record)
   }
 
-  /// nil for a transfer that is not lost.
+  /// nil for any other transfer.
   init?(_ status: TransferStatus, in records: RecordStore) {
     // Before this program has taken its end, too.
     var report = TransferReport(status, in: records)
@@ -22,29 +22,37 @@ struct LostTransfer: Sendable, Equatable {
     self.init(report, report.isOfOtherApp ? nil : records.read(status.session))
   }
 
-  /// Hands it over once more, from its first byte.
+  private static func hasFailed(_ record: DownloadRecord) -> Bool {
+    switch record.outcome {
+    case .failed, .cancelled, .httpError: true
+    case .queued, .placing, .saved, .savedElsewhere: false
+    }
+  }
+
+  /// Hands it over once more: from the bytes that it had when it failed, where they are kept, else from its first one.
   ///
   /// - Returns: the sentence that says so.
   /// - Throws: `CommandFailure` where its request is not known, or the service does not take it.
   func beginAgain() async throws -> String {
-    guard let record, record.isOfURLAlone == true, record.begunAgainAs == nil, let url = URL(string: record.url) else {
-      throw refusal
-    }
+    guard let record, record.canBeginAgain, let url = URL(string: record.url) else { throw refusal }
     try record.destination.checkFolder()
+    let kept = KeptBytes(state: try DownloadNote.usualState()).resumeData(of: record)
     let order = BackgroundOrder(
       request: RequestOptions.plainRequest(for: url), destination: record.destination,
       priority: URLSessionTask.defaultPriority,
-      notifies: record.notifies == true, isOfURLAlone: true)
+      notifies: record.notifies == true, retry: record.retry, isOfURLAlone: true, resumeData: kept)
     let download = try await BackgroundDownload.start(order)
-    _ = try? download.store.update(record.session) { $0.map { LostTransfer.ended($0, as: download.transfer) } }
+    _ = try? download.store.update(record.session) { $0.map { EndedTransfer.ended($0, as: download.transfer) } }
     download.leave()
-    return "lost; begun again as transfer \(download.transfer)"
+    let from = kept == nil ? "" : ", from what had arrived"
+    return "\(report.isLost ? "lost" : report.stateWord); begun again as transfer \(download.transfer)\(from)"
   }
 
   /// It begins once, however often it is asked for.
   static func ended(_ record: DownloadRecord, as number: Int64) -> DownloadRecord {
     var record = record
     record.begunAgainAs = number
+    record.resumeData = nil
     guard record.outcome == .queued else { return record }
     record.outcome = .failed
     record.finished = Date()
@@ -66,13 +74,16 @@ struct LostTransfer: Sendable, Equatable {
         "this program keeps the URL and the destination of a transfer, and not the other options of its command"
       }
     return CommandFailure(
-      .transferFailed, "transfer \(report.transfer) is lost and can't be tried again: \(why)", advice: advice)
+      .transferFailed,
+      "transfer \(report.transfer) is \(report.isLost ? "lost" : "over") and can't be tried again: \(why)",
+      advice: advice)
   }
 
   private var advice: String {
     guard !report.isOfOtherApp else { return "begin it again in its app" }
-    let url = LostTransfer.quoted(record?.url ?? report.url)
-    let path = (record?.destination.path ?? report.destination).map(LostTransfer.quoted)
+    if let number = record?.begunAgainAs { return "see it with `urlsession show \(number)`" }
+    let url = EndedTransfer.quoted(record?.url ?? report.url)
+    let path = (record?.destination.path ?? report.destination).map(EndedTransfer.quoted)
     guard url != "''" else { return "begin it again with `urlsession \(report.isUpload ? "upload" : "download")`" }
     return report.isUpload
       ? "begin it again with `urlsession upload \(path ?? "FILE") \(url)`"

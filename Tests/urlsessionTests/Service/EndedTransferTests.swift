@@ -4,8 +4,8 @@ import TransferProtocol
 
 @testable import urlsession
 
-@Suite struct LostTransferTests {
-  private static func lost(_ change: (inout DownloadRecord) -> Void = { _ in }) throws -> LostTransfer {
+@Suite struct EndedTransferTests {
+  private static func lost(_ change: (inout DownloadRecord) -> Void = { _ in }) throws -> EndedTransfer {
     let record = Sample.record(.queued) {
       $0.transfer = 7
       $0.url = "http://h/a?b=1&c='2'"
@@ -13,7 +13,7 @@ import TransferProtocol
       change(&$0)
     }
     let report = try #require(TransferReport(record)).lost()
-    return try #require(LostTransfer(report, record))
+    return try #require(EndedTransfer(report, record))
   }
 
   @Test func aRequestThatIsNotKnownIsRefusedWithTheCommand() async throws {
@@ -27,24 +27,24 @@ import TransferProtocol
     #expect(upload.refusal.advice.contains("`urlsession upload '/home/me/x' 'http://h/"))
   }
 
-  @Test func aLostTransferBeginsOnce() async throws {
+  @Test func aEndedTransferBeginsOnce() async throws {
     let lost = try Self.lost { $0.isOfURLAlone = true }
-    let record = LostTransfer.ended(try #require(lost.record), as: 8)
+    let record = EndedTransfer.ended(try #require(lost.record), as: 8)
     let report = try #require(TransferReport(record))
-    let again = try #require(LostTransfer(report, record))
+    let again = try #require(EndedTransfer(report, record))
     await #expect(throws: again.refusal) { try await again.beginAgain() }
     #expect(again.refusal.what.hasSuffix("it has begun again as transfer 8"))
   }
 
   @Test func aTransferThatFailedOtherwiseIsNotLost() throws {
     let report = try #require(TransferReport(Sample.record(.failed) { $0.transfer = 7 }))
-    #expect(LostTransfer(report, nil) == nil)
+    #expect(EndedTransfer(report, nil) == nil)
     let record = Sample.record(.failed) {
       $0.transfer = 7
       ($0.errorDomain, $0.errorCode) = (NSURLErrorDomain, URLError.Code.backgroundSessionWasDisconnected.rawValue)
       ($0.message, $0.finished) = ("its record is damaged", Date())
     }
     let told = try #require(TransferReport(record))
-    #expect(LostTransfer(told, record) != nil)
+    #expect(EndedTransfer(told, record) != nil)
   }
 }
