@@ -121,13 +121,17 @@ import TransferProtocol
   /// The socket that tells the reason is bound when its folder can be made, and has the lock that the service needs.
   @Test func aRuntimeFolderThatComesBackMeanwhileIsNotAnotherService() async throws {
     try leaveClosedQueue()
-    let runtime = folder.path + "/run"
-    try Data().write(to: URL(fileURLWithPath: runtime))
+    let parent = folder.path + "/user"
+    try Data().write(to: URL(fileURLWithPath: parent))
+    var configuration = configuration
+    configuration.socketPath = parent + "/run/socket"
+    let path = configuration.socketPath
     let daemon = try await TransferDaemon.start(configuration) { _ in
-      #expect(unlink(runtime) == 0 && rmdir(obstacle) == 0)
-      try PrivateDirectory.ensure(runtime)
+      #expect(unlink(parent) == 0 && rmdir(obstacle) == 0)
+      try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
+      try PrivateDirectory.ensure(parent + "/run")
       try await eventually("the refusal of the service that waits") {
-        (try? await expectRefusal(at: configuration.socketPath, naming: "can't be opened")) != nil
+        (try? await expectRefusal(at: path, naming: "can't be opened")) != nil
       }
       return true
     }
