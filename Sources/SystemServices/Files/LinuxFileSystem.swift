@@ -81,8 +81,19 @@ package struct LinuxFileSystem: DurableFileSystem {
       throw error
     }
     defer { closedir(stream) }
+    return try LinuxFileSystem.names(in: directory) { readdir(stream) }
+  }
+
+  /// - Parameter next: as readdir(3), which tells the end of the folder from a disk that fails by `errno` alone.
+  static func names(in directory: String, _ next: () -> UnsafeMutablePointer<dirent>?) throws -> [String] {
     var names: [String] = []
-    while let entry = readdir(stream) {
+    while true {
+      errno = 0
+      guard let entry = next() else {
+        let code = errno
+        guard code == 0 else { throw SystemError(code, "readdir", path: directory) }
+        return names.sorted()
+      }
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: entry.pointee.d_name)) {
           String(cString: $0)
@@ -90,7 +101,6 @@ package struct LinuxFileSystem: DurableFileSystem {
       }
       if name != ".", name != ".." { names.append(name) }
     }
-    return names.sorted()
   }
 
   package func freeSpace(at path: String) throws -> Int64 {

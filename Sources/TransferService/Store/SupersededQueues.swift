@@ -15,9 +15,23 @@ struct SupersededQueues {
   /// - Parameter current: that of the queue that is being set aside.
   func folders(sparing current: String?) throws -> [String] {
     let root = "\(directory)/\(QueueQuarantine.folderName)"
-    return try disk.names(in: root).filter { DatedFolder.date($0) != nil }.map { "\(root)/\($0)" }.filter { folder in
-      try folder != current && disk.names(in: folder).allSatisfy(SupersededQueues.isOfQueue)
+    return try disk.names(in: root).filter { DatedFolder.date($0) != nil }.map { "\(root)/\($0)" }.filter {
+      $0 != current && hasOnlyQueue($0)
     }
+  }
+
+  /// Whether all that a folder has is known, and is of a queue. One that can't be listed keeps no other from being removed.
+  private func hasOnlyQueue(_ folder: String) -> Bool {
+    guard kind(of: folder) == S_IFDIR, let names = try? disk.names(in: folder), !names.isEmpty else { return false }
+    return names.allSatisfy { name in
+      // A folder that was in the place of the queue may have anything.
+      SupersededQueues.isOfQueue(name) && [S_IFREG, S_IFLNK].contains(kind(of: "\(folder)/\(name)"))
+    }
+  }
+
+  private func kind(of path: String) -> mode_t? {
+    var status = stat()
+    return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
   }
 
   /// - Returns: the folders that were removed, beyond those that are kept.

@@ -9,6 +9,8 @@ package final class FaultyFileSystem: DurableFileSystem {
     case open, write, sync, truncate, rename, link, syncDirectory, copy
     /// It has faults, and is in no log.
     case read
+    /// It has faults, and is in no log.
+    case list
     /// It is in no log.
     case remove
     /// It can be held, and has no faults.
@@ -215,7 +217,11 @@ package final class FaultyFileSystem: DurableFileSystem {
   }
 
   package func createDirectory(_ path: String) throws { try disk.createDirectory(path) }
-  package func names(in directory: String) throws -> [String] { try disk.names(in: directory) }
+
+  package func names(in directory: String) throws -> [String] {
+    try state.withLock { try $0.fail(.list, directory) }
+    return try disk.names(in: directory)
+  }
 
   package func freeSpace(at path: String) throws -> Int64 {
     try state.withLock { $0.freeSpace } ?? disk.freeSpace(at: path)

@@ -170,6 +170,30 @@ import Testing
     }
   }
 
+  /// A folder of which the rest is not known is not one with fewer files.
+  @Test(arguments: [0, EIO, ESTALE]) func aFolderThatCanNotBeReadToItsEndHasNoNames(code: Int32) throws {
+    var entry = dirent()
+    withUnsafeMutableBytes(of: &entry.d_name) { $0[0] = UInt8(ascii: "x") }
+    func names() throws -> [String] {
+      var isFirst = true
+      return try withUnsafeMutablePointer(to: &entry) { pointer in
+        try LinuxFileSystem.names(in: "/folder") {
+          guard isFirst else {
+            errno = code
+            return nil
+          }
+          isFirst = false
+          return pointer
+        }
+      }
+    }
+    if code == 0 {
+      #expect(try names() == ["x"])
+    } else {
+      #expect(throws: SystemError(code, "readdir", path: "/folder")) { try names() }
+    }
+  }
+
   /// Whatever the umask allows.
   @Test func filesAndFoldersArePrivate() throws {
     try withTemporaryDirectory { temporary in

@@ -45,6 +45,34 @@ import TransferProtocol
     #expect(try earlier.folders(sparing: nil) == [])
   }
 
+  /// A person may have packed a folder, or given its path to something else, and the queue may have been a folder.
+  @Test func whatIsNoFolderOfFilesIsLeftAlone() throws {
+    let root = try folder.subfolder(QueueQuarantine.folderName)
+    let name = { DatedFolder.name(Date(timeIntervalSince1970: 1_600_000_000)) }
+    let packed = "\(root)/\(name()).tar.gz"
+    try Data("packed".utf8).write(to: URL(fileURLWithPath: packed))
+    let elsewhere = try folder.subfolder("elsewhere")
+    try Data("x".utf8).write(to: URL(fileURLWithPath: "\(elsewhere)/queue.sqlite"))
+    #expect(symlink(elsewhere, "\(root)/\(name())") == 0)
+    let letters = try folder.subfolder("\(QueueQuarantine.folderName)/\(name())/queue.sqlite")
+    try Data("letter".utf8).write(to: URL(fileURLWithPath: "\(letters)/letter"))
+    _ = try folder.subfolder("\(QueueQuarantine.folderName)/\(name())")
+    let paths = try leave(SupersededQueues.kept + 1)
+    #expect(try earlier.folders(sparing: nil) == paths)
+    #expect(try earlier.removeExcess(sparing: nil) == [paths[0]])
+    for path in [packed, "\(elsewhere)/queue.sqlite", "\(letters)/letter"] {
+      #expect(FileManager.default.fileExists(atPath: path), "\(path)")
+    }
+  }
+
+  @Test(arguments: [EACCES, EIO]) func aFolderThatCanNotBeListedKeepsNoOther(code: Int32) throws {
+    let paths = try leave(SupersededQueues.kept + 2)
+    disk.set([.init(.list, code: code, path: (paths[0] as NSString).lastPathComponent)])
+    #expect(try earlier.removeExcess(sparing: nil) == [paths[1]])
+    #expect(try earlier.removeOldest(sparing: nil) == paths[2])
+    #expect(FileManager.default.fileExists(atPath: paths[0]))
+  }
+
   @Test func theLatestAreKept() throws {
     let paths = try leave(SupersededQueues.kept + 3)
     try leaveDamagedQueue()
