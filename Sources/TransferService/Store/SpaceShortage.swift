@@ -16,7 +16,8 @@ enum SpaceShortage {
 }
 
 extension DatabaseError {
-  /// A quota that is reached shows as a failed write, and a full disk also when the file that readers share can't grow.
+  /// A quota that is reached shows as a failed write, and a full disk also when the file that readers share can't grow. Either may
+  /// have another cause; see `ShortageProof`.
   var isShortOfSpace: Bool {
     resultCode == .SQLITE_FULL || [.SQLITE_IOERR_WRITE, .SQLITE_IOERR_SHMSIZE].contains(extendedResultCode)
   }

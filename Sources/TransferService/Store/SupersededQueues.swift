@@ -39,11 +39,24 @@ struct SupersededQueues {
     try folders(sparing: current).dropLast(SupersededQueues.kept).filter { (try? remove($0)) != nil }
   }
 
-  /// Makes room on a full disk. The latest one stays.
+  /// Makes room where the disk is full. The latest one stays.
   ///
-  /// - Returns: the folder that was removed; nil where there is none to remove.
-  func removeOldest(sparing current: String?) throws -> String? {
-    try folders(sparing: current).dropLast().first { (try? remove($0)) != nil }
+  /// - Parameter error: that of a queue that could not be opened or made anew.
+  /// - Returns: the folder that was removed; nil where that would help nothing, or there is none to remove.
+  func makeRoom(after error: any Error, sparing current: String?) throws -> String? {
+    let proof = ShortageProof(directory: directory, disk: disk, needed: neededRoom(restoring: current))
+    guard proof.isGiven(by: error) else { return nil }
+    return try folders(sparing: current).dropLast().first { (try? remove($0)) != nil }
+  }
+
+  /// The log of a queue, and where one is made anew three copies of the largest file that it may be made of, and itself.
+  private func neededRoom(restoring current: String?) -> Int64 {
+    let log: Int64 = 4 << 20
+    guard let current else { return log }
+    let names = ["", "-wal"].map { "\(current)/\(TransferStore.fileName)\($0)" }
+    let largest =
+      (names + QueueCopy.names.map { "\(directory)/\($0)" }).compactMap { try? disk.size(of: $0) }.max() ?? 0
+    return log + 4 * min(largest, 1 << 40)
   }
 
   private static func isOfQueue(_ name: String) -> Bool {

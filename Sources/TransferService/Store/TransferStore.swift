@@ -74,7 +74,7 @@ package final class TransferStore: Sendable {
       } catch let error where SpaceShortage.isCause(of: error) {
         let current = try? QueueQuarantine(directory: directory, disk: disk).note()?.folder
         let earlier = SupersededQueues(directory: directory, disk: disk)
-        guard let removed = try? earlier.removeOldest(sparing: current) else { throw error }
+        guard let removed = try? earlier.makeRoom(after: error, sparing: current) else { throw error }
         report("The disk is full, so an earlier damaged queue was removed: \(removed).")
       }
     }

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import LoopbackServer
 import SystemFakes
 import SystemServices
@@ -69,7 +70,7 @@ import TransferProtocol
     let paths = try leave(SupersededQueues.kept + 2)
     disk.set([.init(.list, code: code, path: (paths[0] as NSString).lastPathComponent)])
     #expect(try earlier.removeExcess(sparing: nil) == [paths[1]])
-    #expect(try earlier.removeOldest(sparing: nil) == paths[2])
+    #expect(try earlier.makeRoom(after: SystemError(ENOSPC, "write"), sparing: nil) == paths[2])
     #expect(FileManager.default.fileExists(atPath: paths[0]))
   }
 
@@ -102,6 +103,29 @@ import TransferProtocol
     let gone = 4 - (try earlier.folders(sparing: current).count)
     #expect((failures - 1...failures).contains(gone) && reports.count == gone)
     #expect(try earlier.folders(sparing: current) == Array(paths.dropFirst(gone)))
+  }
+
+  /// SQLite calls each failed write of the disk the same.
+  @Test func aBrokenDiskCostsNoDamagedQueue() throws {
+    let paths = try leave(3)
+    let error = DatabaseError(resultCode: .SQLITE_IOERR_WRITE)
+    #expect(try earlier.makeRoom(after: error, sparing: nil) == nil)
+    disk.set([.init(.sync, code: EIO)])
+    #expect(try earlier.makeRoom(after: error, sparing: nil) == nil)
+    #expect(try earlier.folders(sparing: nil) == paths)
+    disk.set([.init(.sync, code: EDQUOT)])
+    #expect(try earlier.makeRoom(after: error, sparing: nil) == paths[0])
+    #expect(try earlier.folders(sparing: nil) == Array(paths.dropFirst()))
+  }
+
+  /// A queue is made anew with copies of it.
+  @Test func aQueueThatIsRestoredNeedsMoreRoom() throws {
+    let paths = try leave(3)
+    try Data(count: 1 << 20).write(to: URL(fileURLWithPath: "\(paths[2])/\(TransferStore.fileName)"))
+    disk.setFreeSpace(7 << 20)
+    let error = DatabaseError(resultCode: .SQLITE_IOERR_WRITE)
+    #expect(try earlier.makeRoom(after: error, sparing: nil) == nil)
+    #expect(try earlier.makeRoom(after: error, sparing: paths[2]) == paths[0])
   }
 
   @Test func theLatestOneMakesNoRoom() throws {
