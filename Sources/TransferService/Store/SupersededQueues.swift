@@ -10,14 +10,28 @@ struct SupersededQueues {
   let directory: String
   let disk: any DurableFileSystem
 
-  /// The folders, oldest first.
+  private var root: String { "\(directory)/\(QueueQuarantine.folderName)" }
+
+  /// The folders, in the order in which they were set aside.
   ///
-  /// - Parameter current: that of the queue that is being set aside.
+  /// - Parameter current: that of the queue that is being set aside. The path of the service's folder may be another one by now.
   func folders(sparing current: String?) throws -> [String] {
-    let root = "\(directory)/\(QueueQuarantine.folderName)"
-    return try disk.names(in: root).filter { DatedFolder.date($0) != nil }.map { "\(root)/\($0)" }.filter {
-      $0 != current && hasOnlyQueue($0)
-    }
+    try dated(except: current).filter(hasOnlyQueue).compactMap { path in status(of: path).map { (path, $0.st_mtim) } }
+      .sorted { ($0.1.tv_sec, $0.1.tv_nsec, $0.0) < ($1.1.tv_sec, $1.1.tv_nsec, $1.0) }.map { $0.0 }
+  }
+
+  private func dated(except folder: String?) throws -> [String] {
+    let own = folder.map { ($0 as NSString).lastPathComponent }
+    return try disk.names(in: root).filter { $0 != own && DatedFolder.date($0) != nil }.map { "\(root)/\($0)" }
+  }
+
+  /// Has a folder come after the others: the clock may have been set back since they were set aside, or not be set yet. Where that
+  /// fails the order is that of the clock.
+  func makeLatest(_ folder: String) {
+    let others = ((try? dated(except: folder)) ?? []).compactMap { status(of: $0)?.st_mtim.tv_sec }
+    guard let latest = others.max(), let own = status(of: folder), own.st_mtim.tv_sec <= latest else { return }
+    let time = timespec(tv_sec: latest &+ 1, tv_nsec: 0)
+    _ = utimensat(AT_FDCWD, folder, [time, time], AT_SYMLINK_NOFOLLOW)
   }
 
   /// Whether all that a folder has is known, and is of a queue. One that can't be listed keeps no other from being removed.
@@ -29,10 +43,12 @@ struct SupersededQueues {
     }
   }
 
-  private func kind(of path: String) -> mode_t? {
+  private func status(of path: String) -> stat? {
     var status = stat()
-    return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
+    return lstat(path, &status) == 0 ? status : nil
   }
+
+  private func kind(of path: String) -> mode_t? { status(of: path).map { $0.st_mode & S_IFMT } }
 
   /// - Returns: the folders that were removed, beyond those that are kept.
   func removeExcess(sparing current: String?) throws -> [String] {

@@ -87,6 +87,7 @@ package final class TransferStore: Sendable {
   ) throws -> TransferStore {
     let path = "\(directory)/\(fileName)"
     let quarantine = QueueQuarantine(directory: directory, disk: disk)
+    let earlier = SupersededQueues(directory: directory, disk: disk)
     var source: QueueRestoration.Source?
     func setAside(_ note: QueueQuarantine.Note) throws {
       try quarantine.moveQueue(note)
@@ -94,11 +95,13 @@ package final class TransferStore: Sendable {
         directory: directory, disk: disk, folder: note.folder, date: date, bootID: bootID
       ).restore()
       if source == nil { try quarantine.moveFiles(note) }
+      earlier.makeLatest(note.folder)
     }
     var note = try quarantine.note()
     if let note, try quarantine.hasNewQueue(note) {
       // The service before was killed when it had made it.
       try LostFiles.moveListed(in: .init(directory: directory, folder: note.folder, disk: disk))
+      earlier.makeLatest(note.folder)
       try QueueRestoration.removeWork(in: directory, disk: disk)
     } else if let note {
       try setAside(note)
@@ -129,7 +132,7 @@ package final class TransferStore: Sendable {
     // lost tasks would have the next service take their files for needless.
     try? QueueCopy(directory: directory, disk: disk).makeAfterLoss()
     try quarantine.end()
-    let excess = try? SupersededQueues(directory: directory, disk: disk).removeExcess(sparing: note.folder)
+    let excess = try? earlier.removeExcess(sparing: note.folder)
     for folder in excess ?? [] { report("An earlier damaged queue was removed: \(folder).") }
     let result = Quarantine(
       path: note.folder, reason: note.reason, contents: source?.sentence ?? "nothing of the old one is in it")

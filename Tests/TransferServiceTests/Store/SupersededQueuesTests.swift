@@ -33,6 +33,10 @@ import TransferProtocol
   /// A queue that is damaged as a whole, with a copy.
   private func leaveDamagedQueue() throws {
     try folder.leaveTransfer(.download("http://h/1")) { store, _ in try store.copyIfChanged() }
+    try damageQueue()
+  }
+
+  private func damageQueue() throws {
     for suffix in ["", "-wal", "-shm"] { try disk.remove("\(folder.path)/\(TransferStore.fileName)\(suffix)") }
     try Data("no queue".utf8).write(to: URL(fileURLWithPath: "\(folder.path)/\(TransferStore.fileName)"))
   }
@@ -86,6 +90,44 @@ import TransferProtocol
     #expect(try earlier.folders(sparing: current) == Array(paths.dropFirst(3)))
     #expect(FileManager.default.fileExists(atPath: current))
     #expect(reports.count == 3 && reports.first?.contains(paths[0]) == true)
+  }
+
+  private func setDates(_ paths: [String], _ date: (Int) -> Date) throws {
+    for (index, path) in paths.enumerated() {
+      try FileManager.default.setAttributes([.modificationDate: date(index)], ofItemAtPath: path)
+    }
+  }
+
+  /// Not by their names: the clock may have been wrong.
+  @Test func theOrderIsThatInWhichTheyWereSetAside() throws {
+    let paths = try leave(3)
+    try setDates(paths) { Date(timeIntervalSince1970: 1_700_000_000 - Double($0)) }
+    #expect(try earlier.folders(sparing: nil) == paths.reversed())
+    // Of the same second.
+    try setDates(paths) { _ in Date(timeIntervalSince1970: 1_700_000_000) }
+    #expect(try earlier.folders(sparing: nil) == paths)
+  }
+
+  /// A machine without a battery for its clock starts in 1970.
+  @Test func aQueueIsTheLatestWhateverTheClockSays() throws {
+    let paths = try leave(SupersededQueues.kept)
+    let later = Date(timeIntervalSinceNow: 86_400)
+    try setDates(paths) { later + Double($0) }
+    var folders: [String] = []
+    try leaveDamagedQueue()
+    for second in [60.0, 30] {
+      let store = try TransferStore.open(in: folder.path, date: Date(timeIntervalSince1970: second), disk: disk)
+      folders.append(try #require(store.quarantine?.path))
+      try store.close()
+      try damageQueue()
+    }
+    #expect(try earlier.folders(sparing: nil) == Array(paths.dropFirst()) + folders)
+  }
+
+  @Test func theCurrentOneIsSparedWhateverThePathOfTheFolder() throws {
+    let paths = try leave(2)
+    let name = (paths[1] as NSString).lastPathComponent
+    #expect(try earlier.folders(sparing: "/elsewhere/quarantine/\(name)") == [paths[0]])
   }
 
   /// Otherwise the service would wait for ever for room that its own folder takes.
