@@ -14,7 +14,8 @@ package protocol DurableFileSystem: Sendable {
   func content(of path: String) throws -> Data?
   /// Replaces `destination`. Durable only after `syncDirectory` of the folder.
   func rename(_ source: String, to destination: String) throws
-  /// A second name for the file: a hard link, or a copy where the file system has no links. Replaces nothing.
+  /// A second name for the file: a hard link, or where the file system has no links a copy, whose content is on the disk. Replaces
+  /// nothing.
   func link(_ source: String, to destination: String) throws
   /// A hard link of a file that is open, whatever its present name. False, and nothing is made, where the file system can't.
   /// Replaces nothing.

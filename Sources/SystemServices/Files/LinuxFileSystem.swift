@@ -111,7 +111,8 @@ package struct LinuxFileSystem: DurableFileSystem {
     return overflow ? .max : bytes
   }
 
-  private func copy(_ source: String, to destination: String) throws {
+  /// On the disk when it returns, as the content of a file that gets a second name may be.
+  func copy(_ source: String, to destination: String, sync: (Int32) -> Int32 = fsync) throws {
     let input = try checked("open", path: source) { Glibc.open(source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
     defer { _ = Glibc.close(input) }
     let output = try checked("open", path: destination) {
@@ -121,6 +122,7 @@ package struct LinuxFileSystem: DurableFileSystem {
     do {
       while try checked("sendfile", path: destination, { sendfile(output, input, nil, 8 << 20) }) > 0 {}
       try copyDate(of: input, to: output, path: destination)
+      _ = try checked("fsync", path: destination) { sync(output) }
     } catch {
       _ = unlink(destination)
       throw error

@@ -170,6 +170,28 @@ import Testing
     }
   }
 
+  /// The bytes of the other name may have been synced, and no second name of them would have to be.
+  @Test func theCopyOfAFileThatCanNotBeLinkedIsOnTheDisk() throws {
+    try withTemporaryDirectory { folder in
+      let disk = LinuxFileSystem()
+      try Data("hello".utf8).write(to: URL(fileURLWithPath: folder + "/x"))
+      var synced: [off_t] = []
+      try disk.copy(folder + "/x", to: folder + "/y") { descriptor in
+        var status = stat()
+        synced.append(fstat(descriptor, &status) == 0 ? status.st_size : -1)
+        return fsync(descriptor)
+      }
+      #expect(synced == [5])
+      #expect(throws: SystemError(EIO, "fsync", path: folder + "/z")) {
+        try disk.copy(folder + "/x", to: folder + "/z") { _ in
+          errno = EIO
+          return -1
+        }
+      }
+      #expect(try disk.names(in: folder) == ["x", "y"])
+    }
+  }
+
   /// A folder of which the rest is not known is not one with fewer files.
   @Test(arguments: [0, EIO, ESTALE]) func aFolderThatCanNotBeReadToItsEndHasNoNames(code: Int32) throws {
     var entry = dirent()
