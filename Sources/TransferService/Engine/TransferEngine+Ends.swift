@@ -61,7 +61,7 @@ extension TransferEngine {
     do { outlines = cancelled.isEmpty ? [:] : try store.outlines(of: cancelled) } catch {
       log.error("\(cancelled.count) cancelled transfers end without their URLs: \(error)")
     }
-    let kept = filesKept(of: states)
+    let kept = filesKept(of: states.filter { if case .failure = $1 { true } else { false } }.map(\.0))
     return states.map { id, end in
       var hasFile = false
       if case .file = end { hasFile = true }
@@ -69,7 +69,7 @@ extension TransferEngine {
       addSentBytes(to: &completion, of: id)
       if case .failure = end { completion.resumePoint = transfers[id]?.resumePoint }
       if let path = kept[id] {
-        completion.failure?.message += " A file that had been loaded before is kept in \(path)."
+        completion.failure?.message += " \(TransferEngine.sentence(ofFileKeptAt: path))"
       }
       completion.transactions = transactions.latest(id)
       return TransferStore.End(
@@ -78,13 +78,16 @@ extension TransferEngine {
   }
 
   /// The paths of files of failed transfers whose ends were lost with a crash or the queue.
-  private func filesKept(of ends: [(TransferID, TransferMachine.End)]) -> [TransferID: String] {
-    let failed = ends.filter { if case .failure = $1 { true } else { false } }.map(\.0)
+  func filesKept(of failed: [TransferID]) -> [TransferID: String] {
     guard !failed.isEmpty else { return [:] }
     do { return try files.completeSetAside(failed) } catch {
       log.warning("files that were set aside were not looked for: \(error)")
       return [:]
     }
+  }
+
+  static func sentence(ofFileKeptAt path: String) -> String {
+    "A file that had been loaded before is kept in \(path)."
   }
 
   /// So many ends at most are sealed in a turn of the engine: some milliseconds.

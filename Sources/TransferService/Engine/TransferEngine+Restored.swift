@@ -14,9 +14,13 @@ extension TransferEngine {
   func lost(_ id: TransferID, because cause: String, url: String? = nil) -> TransferFailure {
     var received: String?
     do {
-      if try files.disk.size(of: files.partial(id)) ?? 0 > 0 {
+      let size = try files.disk.size(of: files.partial(id))
+      if size ?? 0 > 0 {
         let folder = try files.setAside(id, in: TransferFiles.partialName, date: clock.date)
         received = "\(folder)/\(TransferFiles.partialName)/\(id)"
+      } else if size == nil {
+        // A service that died before the end was written may have moved it.
+        received = try files.pathsSetAside(of: [id], in: TransferFiles.partialName)[id]
       }
     } catch { log.warning("what has arrived of transfer \(id) was not set aside: \(error)") }
     return LostTask.failure(because: cause, received: received, url: url)

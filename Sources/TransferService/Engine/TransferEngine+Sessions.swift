@@ -117,10 +117,13 @@ extension TransferEngine {
 
   /// The events of the session wait until the queue has changed, and are read again then.
   private func loseFile(of event: StoredEvent, session: LiveSession) {
-    let failure = TransferFailure(
+    var failure = TransferFailure(
       domain: NSURLErrorDomain, code: URLError.Code.cannotOpenFile.rawValue,
       message: "The downloaded file was removed or changed before its delivery was acknowledged.",
       url: event.completion.response?.url)
+    if let path = filesKept(of: [event.transfer])[event.transfer] {
+      failure.message += " \(TransferEngine.sentence(ofFileKeptAt: path))"
+    }
     log.error("the file of transfer \(event.transfer) is lost: \(files.complete(event.transfer))")
     let (id, transfer) = (session.id, event.transfer)
     preparedFiles[transfer] = .preparing

@@ -110,15 +110,31 @@ extension TransferFiles {
 
   /// The paths of complete files that were set aside since the queue did not know them, the latest of each transfer.
   func completeSetAside(_ transfers: [TransferID]) throws -> [TransferID: String] {
+    try pathsSetAside(of: transfers, in: TransferFiles.completeName)
+  }
+
+  /// The paths of files that had their names in `name` and were set aside, the latest of each transfer. What was no file is none.
+  func pathsSetAside(of transfers: [TransferID], in name: String) throws -> [TransferID: String] {
     let root = "\(directory)/\(TransferFiles.setAsideName)"
     var paths: [TransferID: String] = [:]
     for folder in try disk.names(in: root).reversed() {
       for id in transfers where paths[id] == nil {
-        let path = "\(root)/\(folder)/\(TransferFiles.completeName)/\(id)"
-        if try disk.size(of: path) != nil { paths[id] = path }
+        let path = "\(root)/\(folder)/\(name)/\(id)"
+        var status = stat()
+        if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG { paths[id] = path }
       }
     }
     return paths
+  }
+
+  /// A part was set aside by a service that died before it had written the end of its transfer, whose app came back: the download
+  /// goes on with it.
+  func takeBackPart(_ transfer: TransferID, count: Int64) throws {
+    guard count > 0, try disk.size(of: partial(transfer)) == nil,
+      let path = try pathsSetAside(of: [transfer], in: TransferFiles.partialName)[transfer],
+      try disk.size(of: path) ?? 0 >= count
+    else { return }
+    try disk.rename(path, to: partial(transfer))
   }
 
   /// Files of transfers that were set aside together.
@@ -137,16 +153,24 @@ extension TransferFiles {
   func setAside(parts: [TransferID], finished: [TransferID], date: Date) -> SetAside {
     var (moved, sweep) = (SetAside(), Sweep())
     for (folder, ids) in [(TransferFiles.partialName, parts), (TransferFiles.completeName, finished)] {
-      var isChanged = false
+      var (isChanged, absent) = (false, [TransferID]())
       for id in ids {
         do {
-          guard try disk.size(of: "\(directory)/\(folder)/\(id)") ?? 0 > 0 else { continue }
+          guard let size = try disk.size(of: "\(directory)/\(folder)/\(id)") else {
+            absent.append(id)
+            continue
+          }
+          guard size > 0 else { continue }
           // First, so that no journal promises bytes that are gone.
           try journals.remove(id)
           try giveUp(id) { try setAside(folder, "\(id)", date, &sweep) }
           moved.paths[id] = "\(sweep.folder ?? directory)/\(folder)/\(id)"
           isChanged = true
         } catch { moved.problems[id] = "\(error)" }
+      }
+      // A service that died before the ends were written may have moved them.
+      do { if !absent.isEmpty { moved.paths.merge(try pathsSetAside(of: absent, in: folder)) { $1 } } } catch {
+        for id in absent { moved.problems[id] = "\(error)" }
       }
       guard isChanged, let root = sweep.folder else { continue }
       // They are moved also where this fails, and only a power failure could undo it.

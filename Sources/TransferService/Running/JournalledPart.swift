@@ -81,6 +81,7 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
       }
       try runner.clearCompleteName(of: id)
       try runner.files.takeBackComplete(id, count: committed)
+      try runner.files.takeBackPart(id, count: committed)
       // A small file whose end was not written: it may be of another resource by now.
       if committed == 0, try runner.files.disk.size(of: runner.files.complete(id)) != nil {
         let folder = try runner.files.setAside(id, in: TransferFiles.completeName)

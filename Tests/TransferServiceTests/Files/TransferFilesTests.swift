@@ -249,6 +249,38 @@ import TransferProtocol
     #expect(!FileManager.default.fileExists(atPath: path))
   }
 
+  /// The service died before it had written the ends.
+  @Test func whatWasSetAsideBeforeIsFound() throws {
+    let date = Date(timeIntervalSince1970: 1_750_000_000)
+    for path in [files.partial(7), files.complete(8), files.partial(9)] { try write(path) }
+    let first = files.setAside(parts: [7], finished: [8], date: date)
+    #expect(Set(first.paths.keys) == [7, 8])
+    let second = files.setAside(parts: [7, 9, 10], finished: [8], date: date + 86_400)
+    #expect(second.paths[7] == first.paths[7] && second.paths[8] == first.paths[8])
+    #expect(Set(second.paths.keys) == [7, 8, 9] && second.problems == [:])
+    // What had the place of a part is none.
+    #expect(mkdir(files.partial(11), 0o700) == 0)
+    _ = try files.setAside(11, in: TransferFiles.partialName)
+    #expect(files.setAside(parts: [11], finished: [], date: date).paths == [:])
+    disk.set([.init(.list, code: EIO, path: TransferFiles.setAsideName)])
+    #expect(files.setAside(parts: [7], finished: [], date: date).problems.keys.sorted() == [7])
+  }
+
+  @Test func aPartIsTakenBackWhereItIsMissingAndWhole() throws {
+    try write(files.partial(7))
+    try files.takeBackPart(7, count: 3)
+    let path = try #require(files.setAside(parts: [7], finished: [], date: Date()).paths[7])
+    for count: Int64 in [0, 4] { try files.takeBackPart(7, count: count) }
+    #expect(try disk.names(in: files.partialDirectory) == [])
+    try write(files.partial(7), "x")
+    try files.takeBackPart(7, count: 3)
+    #expect(FileManager.default.fileExists(atPath: path))
+    try disk.remove(files.partial(7))
+    try files.takeBackPart(7, count: 3)
+    #expect(FileManager.default.contents(atPath: files.partial(7)) == Data("abc".utf8))
+    #expect(!FileManager.default.fileExists(atPath: path))
+  }
+
   @Test func removesOnlyFilesOfKnownTransfersThatNeedThemNoMore() throws {
     for name in [
       "partial/1", "partial/2", "complete/1", "complete/3", "complete/4", "delivery/3.a.tmp",

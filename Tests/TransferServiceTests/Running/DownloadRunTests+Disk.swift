@@ -68,6 +68,16 @@ extension DownloadRunTests {
     await server.shutdown()
   }
 
+  /// The app was given up for absent, and came back before its end was written.
+  @Test func aPartThatWasSetAsideIsContinued() async throws {
+    let (resource, server, id) = try await cutInTheMiddle()
+    #expect(files.setAside(parts: [id], finished: [], date: Date()).paths[id] != nil)
+    let (outcome, reports) = try await attempt(id)
+    #expect(finishedSize(outcome) == 4 * Self.mebi && resumedAt(reports) == [2 * Self.mebi])
+    #expect(resource.version.pattern.difference(toFile: files.complete(id), count: 4 * Self.mebi) == nil)
+    await server.shutdown()
+  }
+
   enum Other: CaseIterable { case link, folder, pipe }
 
   private func make(_ other: Other, at path: String, leadingTo target: String) {
