@@ -6,7 +6,8 @@ import Synchronization
 import SystemServices
 import TransferProtocol
 
-/// Makes the file that an app gave the beginning of its download. Without it the download starts at zero.
+/// Makes the file that an app gave the beginning of its download. Without it the download starts at zero. Where the service's own
+/// disk or the machine fails, which says nothing against the file, the import is postponed.
 ///
 /// The path of that file comes in a message, and may lead to a file system that hangs, for ever; on another disk it has to be
 /// copied. So nothing of it is looked at on the engine's queue, but on threads of its own, two for each app. An import that gets
@@ -22,6 +23,13 @@ final class ResumeFileImporter: Sendable {
   private let threads = CopyThreads(name: "resume-files", limits: .init(ofMount: 2, ofApp: 2, all: 64))
   private let timers = DispatchQueue(label: "transfer-engine.resume-files", qos: .utility)
   private let state = Mutex(State())
+
+  enum End: Sendable, Equatable {
+    /// So many bytes are in place; 0: the download starts at zero.
+    case placed(Int64)
+    /// No byte is in place, and the file is where it was.
+    case postponed(ImportObstacle)
+  }
 
   private struct State {
     var imports: [TransferID: Import] = [:]
@@ -51,12 +59,12 @@ final class ResumeFileImporter: Sendable {
     return TransferMachine.ResumeImport(point: point, validator: validator)
   }
 
-  /// - Parameter ended: called once with the number of bytes that are in place, on any thread.
+  /// - Parameter ended: called once, on any thread.
   func start(
     _ file: TransferMachine.ResumeImport, for id: TransferID, of app: AppID,
-    ended: @escaping @Sendable (Int64) -> Void
+    ended: @escaping @Sendable (End) -> Void
   ) {
-    let new = Import(file.point, id, app, ended)
+    let new = Import(file, id, app, ended)
     state.withLock { state in
       state.imports[id] = new
       if state.lastSteps[app] == nil { state.lastSteps[app] = .now }
@@ -67,32 +75,40 @@ final class ResumeFileImporter: Sendable {
 
   /// Gives up all that have not begun to change anything.
   func stop() {
-    for (_, pending) in state.withLock({ $0.imports }) where pending.giveUp() { end(pending, placed: 0) }
+    for (_, pending) in state.withLock({ $0.imports }) where pending.giveUp() { end(pending) }
   }
 
   private func run(_ pending: Import) {
     guard step(pending) else { return }
     let (point, id) = (pending.point, pending.transfer)
-    var placed: Int64 = 0
+    var placed = pending.placed
     do {
       // Another file may get its path at any moment, so it is used as it was opened.
       let file = try ResumeFile(path: point.path, files: files, transfer: id).open()
+      if placed > 0 {
+        if try files.isPart(file.file, of: id), pending.take() { try file.removeName() }
+        return end(pending)
+      }
       let isTaken = try files.takeOver(
         file, for: id, count: point.offset, goesOn: { self.step(pending) }, mayTake: pending.take)
       if isTaken {
         try store.commit(offset: point.offset, representation: nil, of: id)
         placed = point.offset
         // The other file system may hang by now.
-        if try !files.isOnOwnDisk(file.file) { end(pending, placed: placed) }
+        if try !files.isOnOwnDisk(file.file) { end(pending, .placed(placed)) }
         // The original goes only now: until here a crash would have left it to the app.
         try file.removeName()
       }
     } catch {
-      log.notice("transfer \(id) starts at zero, or its file was left: \(error)")
       // Starting at zero must not empty the original, which may be the same file.
       if placed == 0, pending.isTaking { try? files.disk.remove(files.partial(id)) }
+      if placed == 0, let obstacle = ImportObstacle(error, importing: point.path, in: files.directory) {
+        log.notice("transfer \(id) waits for its file to be imported: \(error)")
+        return end(pending, .postponed(obstacle))
+      }
+      log.notice("transfer \(id) starts at zero, or its file was left: \(error)")
     }
-    end(pending, placed: placed)
+    end(pending, .placed(placed))
   }
 
   /// False where it was given up.
@@ -102,13 +118,14 @@ final class ResumeFileImporter: Sendable {
     return true
   }
 
-  private func end(_ pending: Import, placed: Int64) {
+  /// - Parameter end: nil where nothing has changed, and the transfer begins with what it has.
+  private func end(_ pending: Import, _ end: End? = nil) {
     state.withLock { state in
       guard state.imports[pending.transfer] === pending else { return }
       state.imports[pending.transfer] = nil
       if !state.imports.contains(where: { $0.value.app == pending.app }) { state.lastSteps[pending.app] = nil }
     }
-    pending.end(placed: placed)
+    pending.end(end ?? .placed(pending.placed))
   }
 
   private func watch(_ pending: Import, _ number: Int, after pause: Duration) {
@@ -122,8 +139,9 @@ final class ResumeFileImporter: Sendable {
     guard rest <= .zero else { return watch(pending, number, after: rest) }
     guard pending.giveUp() else { return }
     threads.withdraw(number)
-    log.notice("transfer \(pending.transfer) starts at zero: the file system of its file does not answer")
-    end(pending, placed: 0)
+    let start = pending.placed > 0 ? "leaves its file" : "starts at zero"
+    log.notice("transfer \(pending.transfer) \(start): the file system of its file does not answer")
+    end(pending)
   }
 
   private final class Import: Sendable {
@@ -136,13 +154,18 @@ final class ResumeFileImporter: Sendable {
     }
 
     let point: ResumePoint
+    /// How many bytes the transfer has.
+    let placed: Int64
     let transfer: TransferID
     let app: AppID
     private let phase = Mutex(Phase.waiting(since: .now))
-    private let ended: Mutex<(@Sendable (Int64) -> Void)?>
+    private let ended: Mutex<(@Sendable (End) -> Void)?>
 
-    init(_ point: ResumePoint, _ transfer: TransferID, _ app: AppID, _ ended: @escaping @Sendable (Int64) -> Void) {
-      (self.point, self.transfer, self.app) = (point, transfer, app)
+    init(
+      _ file: TransferMachine.ResumeImport, _ transfer: TransferID, _ app: AppID,
+      _ ended: @escaping @Sendable (End) -> Void
+    ) {
+      (self.point, self.placed, self.transfer, self.app) = (file.point, file.placed, transfer, app)
       self.ended = Mutex(ended)
     }
 
@@ -175,13 +198,13 @@ final class ResumeFileImporter: Sendable {
     }
 
     /// The first call counts.
-    func end(placed: Int64) {
+    func end(_ end: End) {
       let ended = ended.withLock { ended in
         defer { ended = nil }
         return ended
       }
       phase.withLock { $0 = .over }
-      ended?(placed)
+      ended?(end)
     }
   }
 }

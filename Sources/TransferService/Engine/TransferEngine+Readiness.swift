@@ -34,19 +34,13 @@ extension TransferEngine {
         log.error("transfer \(id) is damaged in the queue")
         return .impossible(lost(id, because: "its record is damaged"), nil)
       }
-      // An earlier life of the service ended before it imported the file.
-      if transfer.machine.resumeFile == .untried, stored.head.committedOffset == 0,
-        let file = try importer.file(
-          stored.description.resumePoint, validator: stored.validator, for: id, of: stored.app)
-      {
-        return .importFirst(file)
-      }
       // Before a server is asked, which would only tell the length again.
       let needed = transfer.machine.neededSpace
       if let needed, let available = try files.shortage(of: needed, unclaimed: runner.unclaimed) {
         return .noSpace(needed: needed, available: available)
       }
       if needed == 0, !hasProvenRoom() { return .noSpace(needed: 0, available: 0) }
+      if transfer.machine.resumeFile == .untried, let file = try fileToImport(stored) { return .importFirst(file) }
       if let shortage = try overQuota(id) { return .overQuota(shortage) }
       if awaitsKey(stored) {
         return .held(delay(settings.storagePatience, .keychain(because: "The keychain is being read.")))
@@ -68,6 +62,16 @@ extension TransferEngine {
       return .start(
         TransferMachine.Start(stored: opened, remainingTime: remaining, neededSpace: needed, pauses: pauses))
     } catch { return unreadable(error, id) }
+  }
+
+  /// The file to begin with, where an earlier life of the service ended before it imported it or removed its name, or it could not
+  /// be imported then.
+  private func fileToImport(_ stored: StoredTransfer) throws -> TransferMachine.ResumeImport? {
+    let (id, placed) = (stored.head.id, stored.head.committedOffset)
+    guard let point = stored.description.resumePoint, placed == 0 || files.partHasOtherName(id) else { return nil }
+    var file = try importer.file(point, validator: stored.validator, for: id, of: stored.app)
+    file?.placed = placed
+    return file
   }
 
   /// The wait of a transfer whose record can't be read. Where that is the storage's fault, one probe is made for all.

@@ -70,11 +70,17 @@ extension TransferEngine {
     guard let session = transfers[id]?.session, let app = sessions[session]?.app else {
       return post(.importEnded, to: id)
     }
-    importer.start(file, for: id, of: app) { placed in
-      self.enter { engine in
-        engine.transfers.update(id) { $0.received = placed }
-        engine.apply(.importEnded, to: id)
-      }
+    importer.start(file, for: id, of: app) { end in self.enter { $0.importEnded(end, id) } }
+  }
+
+  private func importEnded(_ end: ResumeFileImporter.End, _ id: TransferID) {
+    switch end {
+    case .placed(let count):
+      transfers.update(id) { $0.received = count }
+      apply(.importEnded, to: id)
+    case .postponed(let obstacle):
+      if case .storage(let sentence) = obstacle { storageFailed(sentence) }
+      apply(.importPostponed(obstacle.reason), to: id)
     }
   }
 

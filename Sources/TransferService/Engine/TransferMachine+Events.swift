@@ -38,6 +38,8 @@ extension TransferMachine {
     /// The scheduler chose it to run.
     case chosen(Readiness)
     case importEnded
+    /// Nothing has changed: the file to begin with can't be imported now.
+    case importPostponed(WaitingReason)
     /// Bytes arrive, and so many would be kept.
     case progressed(KeptBytes)
     /// A process of the app takes questions.
@@ -109,5 +111,7 @@ extension TransferMachine {
   struct ResumeImport: Sendable, Equatable {
     let point: ResumePoint
     let validator: ResumeValidator?
+    /// How many of its bytes the transfer has by now: the name that the app gave them is to be removed.
+    var placed: Int64 = 0
   }
 }

@@ -81,6 +81,7 @@ struct TransferMachine: Sendable, Equatable {
     case .conditionsWorsened: interrupted()
     case .chosen(let readiness): chosen(readiness, at: moment)
     case .importEnded: importEnded(at: moment)
+    case .importPostponed(let reason): importPostponed(reason, at: moment)
     case .progressed(let kept): progressed(kept)
     case .appIsReady: appIsReady(at: moment)
     case .runEnded(let outcome, let jitter): runEnded(outcome, jitter: jitter, at: moment)
@@ -279,6 +280,13 @@ struct TransferMachine: Sendable, Equatable {
     return proceed(continuation, at: moment)
   }
 
+  private mutating func importPostponed(_ reason: WaitingReason, at moment: Moment) -> [Action] {
+    guard case .importing(let continuation) = state else { return [] }
+    resumeFile = .untried
+    guard continuation == .wait else { return proceed(continuation, at: moment) }
+    return wait(.init(until: .instant(moment.now + Self.spaceCheck), reason: reason), at: moment) + [.announceState]
+  }
+
   private mutating func progressed(_ kept: KeptBytes) -> [Action] {
     guard isBusy, count(kept), failures > 0 else { return [] }
     (failures, doubtfulFailures) = (0, 0)
@@ -354,7 +362,7 @@ struct TransferMachine: Sendable, Equatable {
     ]
   }
 
-  /// Seconds after which a full disk is looked at again.
+  /// Seconds after which a full disk is looked at again, and an import that was postponed is made.
   private static let spaceCheck: TimeInterval = 30
 
   private mutating func endWritten() -> [Action] {

@@ -67,8 +67,7 @@ extension TransferFiles {
   /// - Parameter count: how many of its bytes count. Without any, a file that has another name as well is left alone: an import
   ///   that was cut off has linked the file of an app.
   func openPart(_ transfer: TransferID, count: Int64 = 0) throws -> any DurableFile {
-    var status = stat()
-    if count == 0, lstat(partial(transfer), &status) == 0, status.st_nlink > 1 { try disk.remove(partial(transfer)) }
+    if count == 0, partHasOtherName(transfer) { try disk.remove(partial(transfer)) }
     if try disk.size(of: partial(transfer)) == nil {
       // One that has gone is made anew.
       if let name = spares.take() { try? disk.rename(spare(name), to: partial(transfer)) }

@@ -13,6 +13,7 @@ extension TransferFiles {
   ///   - goesOn: asked before each step that another file system may hold up; where it says no, nothing more is done.
   ///   - mayTake: asked once, before the transfer's own file changes. From then on only the service's own disk is waited for.
   /// - Returns: false when the file is shorter, has got a third name meanwhile, or is not wanted any more.
+  /// - Throws: `SpaceReckoning.Shortage` where the disk has no room for a copy.
   func takeOver(
     _ opened: OpenedResumeFile, for transfer: TransferID, count: Int64, goesOn: @escaping () -> Bool = { true },
     mayTake: () -> Bool = { true }
@@ -39,6 +40,17 @@ extension TransferFiles {
     return true
   }
 
+  /// Whether the part of a transfer is under a second name, as an import that was cut off leaves it.
+  func partHasOtherName(_ transfer: TransferID) -> Bool {
+    var status = stat()
+    return lstat(partial(transfer), &status) == 0 && status.st_nlink > 1
+  }
+
+  /// Whether the file is the part of a transfer.
+  func isPart(_ file: SourceFile, of transfer: TransferID) throws -> Bool {
+    try HeldFolder(partialDirectory).has("\(transfer)", as: file)
+  }
+
   func isOnOwnDisk(_ file: SourceFile) throws -> Bool { try HeldFolder(partialDirectory).sharesDisk(with: file) }
 
   private func copyOver(
@@ -49,7 +61,13 @@ extension TransferFiles {
     var isTaken = false
     defer { if !isTaken { try? disk.remove(copy) } }
     if try !disk.clone(file, to: copy) {
-      guard try self.copy(file, count: count, to: copy, goesOn: goesOn) else { return false }
+      let free = try disk.freeSpace(at: partialDirectory)
+      // As a run claims it: these are the first bytes of the download.
+      guard let claim = space.claimCopy(count, free: free, sparing: 0) else {
+        throw SpaceReckoning.Shortage(needed: count, available: space.available(of: free))
+      }
+      defer { claim.release() }
+      guard try self.copy(file, count: count, to: copy, claim, goesOn: goesOn) else { return false }
     }
     // Only our own disk is waited for from here on, however slow it is.
     guard mayTake() else { return false }
@@ -62,7 +80,9 @@ extension TransferFiles {
 
   private static let pieceLength = 1 << 20
 
-  private func copy(_ file: SourceFile, count: Int64, to path: String, goesOn: () -> Bool) throws -> Bool {
+  private func copy(
+    _ file: SourceFile, count: Int64, to path: String, _ claim: ClaimedSpace.CopyClaim, goesOn: () -> Bool
+  ) throws -> Bool {
     let copy = try disk.open(path)
     defer { try? copy.close() }
     var piece = [UInt8](repeating: 0, count: TransferFiles.pieceLength)
@@ -75,6 +95,7 @@ extension TransferFiles {
       guard read == length, goesOn() else { return false }
       try piece.withUnsafeBytes { try copy.write(UnsafeRawBufferPointer(rebasing: $0[..<length]), at: offset) }
       offset += Int64(length)
+      claim.wrote(rest: count - offset)
     }
     return true
   }

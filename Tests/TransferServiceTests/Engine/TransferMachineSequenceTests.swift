@@ -97,7 +97,7 @@ import TransferProtocol
       if imports > 0 {
         choices.append {
           $0.imports -= 1
-          $0.send(.importEnded)
+          $0.send($0.random.chance(in: 4) ? TransferMachineTests.postponed : .importEnded)
         }
       }
       if runs > 0 {

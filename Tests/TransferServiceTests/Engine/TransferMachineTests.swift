@@ -61,6 +61,7 @@ import TransferProtocol
   static let running = waiting + [.chosen(.start(start))]
   static let asking = running + [needsApp()]
   static let importing: [Machine.Event] = [.resumeFileGiven(file, runs: true)]
+  static let postponed = Machine.Event.importPostponed(.storageUnavailable(because: "Gone."))
   static let blockedFile = running + [finished(), .endNotWritten]
 
   struct Row: Sendable, CustomTestStringConvertible {
@@ -287,6 +288,20 @@ import TransferProtocol
       "after the import a cancelled one is over", importing + [cancel], .importEnded, .finishing(cancelled),
       [.unschedule, .writeEnd(cancelled)]),
 
+    Row(
+      "an import that can't be made now is made later", importing, postponed, .waiting(away(30)),
+      [.schedule(away(30)), .announceState]),
+    Row(
+      "its turn makes it again", importing + [postponed], .chosen(.importFirst(file)), .importing(then: .wait),
+      [.importResumeFile(file)]),
+    Row(
+      "a suspended one does not wait for its import", importing + [.suspended], postponed, .suspended,
+      [.unschedule, .announceState]),
+    Row(
+      "a cancelled one is over without its import", importing + [cancel], postponed, .finishing(cancelled),
+      [.unschedule, .writeEnd(cancelled)]),
+    Row("an import is postponed only while it is made", waiting, postponed, .waiting(nil), []),
+
     Row("a discarded one leaves at once", waiting, .discarded, .over, [.unschedule, .removeFiles, .retire]),
     Row("a discarded run is stopped first", running, .discarded, .stopping(then: .discard), [.stopRun]),
     Row(
@@ -424,5 +439,6 @@ import TransferProtocol
     var machine = Self.machine(Self.importing + [.importEnded])
     #expect(machine.resumeFile == .tried)
     #expect(machine.handle(.resumeFileGiven(Self.file, runs: true), at: Self.moment) == [])
+    #expect(Self.machine(Self.importing + [Self.postponed]).resumeFile == .untried)
   }
 }

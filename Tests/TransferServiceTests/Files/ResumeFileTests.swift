@@ -203,6 +203,26 @@ import Testing
     }
   }
 
+  /// Running transfers and other copies have still to write what they have claimed.
+  @Test func aCopyClaimsTheRoomForItsBytes() throws {
+    let disk = FaultyFileSystem()
+    let files = TransferFiles(directory: folder.path, disk: disk)
+    disk.set([.init(.link, code: EXDEV, path: "partial")])
+    disk.setFreeSpace(10)
+    let path = library + "/CFNetworkDownload_x.tmp"
+    try Data("part".utf8).write(to: URL(fileURLWithPath: path))
+    let opened = try ResumeFile(path: path, files: files, transfer: 9).open()
+    #expect(files.space.claim(7, for: 1, free: 10) == nil)
+    #expect(throws: SpaceReckoning.Shortage(needed: 4, available: 3)) {
+      try files.takeOver(opened, for: 9, count: 4)
+    }
+    #expect(try files.disk.names(in: files.partialDirectory) == [] && text(path) == "part")
+    files.space.wrote(1, rest: 6)
+    #expect(try files.takeOver(opened, for: 9, count: 4))
+    #expect(text(files.partial(9)) == "part")
+    #expect(files.space.available(of: 10) == 4, "the claim of the copy is over")
+  }
+
   /// It was given up: the transfer has begun without it.
   @Test(.enabled(if: hasOtherDisk), arguments: [1, 2, 3, 4])
   func aCopyThatIsNotAwaitedAnyMoreLeavesTheTransferAsItIs(steps: Int) throws {
