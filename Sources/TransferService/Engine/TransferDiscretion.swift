@@ -33,32 +33,21 @@ struct TransferDiscretion: Sendable, Equatable {
     let size: Int64?
     /// Bytes from the first on that the server keeps for a later try.
     var kept: Int64
-    /// Whether a request that has arrived twice does no harm.
-    var isRepeatable: Bool
-
-    /// Whether a run that has sent so much may be ended for the sake of a better time: a request that the server may have as
-    /// a whole is not made again.
-    func maySendLater(_ sent: SentBytes?) -> Bool {
-      guard !isRepeatable, kept == 0, let size else { return true }
-      return size - max(0, sent?.count ?? 0) > UploadSending.onTheWay
-    }
   }
 
   init(_ stored: StoredTransfer, options: SessionOptions) {
     let description = stored.description
     if description.kind == .upload {
       let size = stored.upload.flatMap { $0.size >= 0 ? $0.size : nil }
-      upload = Upload(
-        size: size, kept: stored.upload?.place?.acknowledged ?? 0, isRepeatable: description.request.isRepeatable)
+      upload = Upload(size: size, kept: stored.upload?.place?.acknowledged ?? 0)
     }
     isMadeInBackground = description.isMadeInBackground == true
     take(description)
     take(options)
   }
 
-  /// The app has changed its hints, or its request.
+  /// The app has changed its hints.
   mutating func take(_ description: TransferDescription) {
-    upload?.isRepeatable = description.request.isRepeatable
     hintedToSend = description.countOfBytesClientExpectsToSend
     hintedToReceive = description.countOfBytesClientExpectsToReceive
     serviceType = description.request.networkServiceType

@@ -103,9 +103,7 @@ extension TransferEngine {
     transfer.pace?.setYields(yields(id))
     if transfer.machine.isHeldByConditions {
       post(.conditionsChanged, to: id)
-    } else if runs[id] != nil, case .discretionary(let bar)? = discretionaryDelay(of: id)?.reason, bar.stopsRuns,
-      mayGoOnLater(transfer)
-    {
+    } else if runs[id] != nil, case .discretionary(let bar)? = discretionaryDelay(of: id)?.reason, bar.stopsRuns {
       post(.conditionsWorsened, to: id)
     }
   }
@@ -124,11 +122,6 @@ extension TransferEngine {
     transfer.discretion?.upload == nil ? transfer.received : transfer.sent?.count ?? 0
   }
 
-  /// Whether a run can be ended without harm, so that another one goes on.
-  private func mayGoOnLater(_ transfer: LiveTransfer) -> Bool {
-    transfer.discretion?.upload?.maySendLater(transfer.sent) ?? true
-  }
-
   /// The server has answered. Of an upload nothing is left that could be sent more slowly.
   func endThroughputWatch(ofUpload id: TransferID) {
     dispatchPrecondition(condition: .onQueue(queue))
@@ -139,9 +132,7 @@ extension TransferEngine {
   /// A run that can wait and is too slow ends, and goes on later.
   func watchThroughput(of id: TransferID) {
     dispatchPrecondition(condition: .onQueue(queue))
-    guard let transfer = transfers[id], transfer.discretion?.throughput != nil, isDiscretionary(id),
-      mayGoOnLater(transfer)
-    else { return }
+    guard let transfer = transfers[id], transfer.discretion?.throughput != nil, isDiscretionary(id) else { return }
     // The server may take its time for the answer to a file that it has.
     if let sent = transfer.sent, transfer.discretion?.upload != nil, sent.count >= sent.expected { return }
     let moved = moved(by: transfer)

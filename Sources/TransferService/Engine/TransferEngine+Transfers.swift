@@ -1,5 +1,4 @@
 import Foundation
-import HTTPSemantics
 import SystemServices
 import TransferProtocol
 
@@ -40,6 +39,7 @@ extension TransferEngine {
     case .importResumeFile(let file): importResumeFile(file, for: id)
     case .run(let start): run(start, id)
     case .stopRun: runs[id]?.stop()
+    case .stopRunIfRepeatable: runs[id]?.stopIfRepeatable()
     case .saveRetry(let failures, let sentence, let instant, let kind):
       saveRetry(of: id, failures: failures, because: sentence, at: instant, kind)
     case .forgetFailures: saveRetry(of: id, failures: 0, because: nil, at: nil)
@@ -103,7 +103,7 @@ extension TransferEngine {
     job.isAttended = session.machine.receiver != nil
     limit(id, as: start.stored.description)
     // RFC 9110 §9.2.2: a request that changes something is not repeated for the sake of others.
-    scheduler.setRepeatable(HTTPMethod.isIdempotent(job.request.method.uppercased()), id)
+    scheduler.setRepeatable(job.request.isRepeatable, id)
     markRun(id)
     tries.began(id, offset: job.committedOffset, at: Moment(clock))
     let pace = pace(of: id)

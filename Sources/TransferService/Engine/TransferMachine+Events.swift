@@ -82,6 +82,8 @@ extension TransferMachine {
     case importResumeFile(ResumeImport)
     case run(Start)
     case stopRun
+    /// Stop the run where its request may be made again. Else it goes on to its end.
+    case stopRunIfRepeatable
     case saveRetry(failures: Int, because: String, at: BootInstant, PlannedTry.Kind = .failure)
     case forgetFailures
     /// Write the end and its events to the queue in one transaction, which may have the ends of others too. Answer:

@@ -10,7 +10,8 @@ import TransferProtocol
 /// The other states:
 /// - `importing`: the file that the app gave is looked at and copied, which ends by itself, at last when its file system does
 ///   not answer for a while. `stopping`: a run was told to
-///   stop and has not stopped yet. Both carry the next step; a later request replaces it.
+///   stop and has not stopped yet, or goes on to its end since its request can't be made again. Both carry the next step; a
+///   later request replaces it.
 /// - `waitingForApp`: a server asks something that only the app can answer, and no process holds the session. It runs
 ///   again when one does.
 /// - `blocked`: the end could not be written to the queue; it is tried again after a while.
@@ -48,6 +49,8 @@ struct TransferMachine: Sendable, Equatable {
   private var busyServer: Scheduler.Delay?
   /// The waits after failures.
   private var pauses = RetryPauses()
+  /// The run was asked to stop only where its request may be made again.
+  private var mayRunOn = false
   /// A cancellation that came while the end was being written, and whether it wants the resume point.
   private(set) var lateCancellation: Bool?
 
@@ -68,7 +71,8 @@ struct TransferMachine: Sendable, Equatable {
     case .suspended: suspended()
     case .cancelled(let wantsResumePoint): cancelled(wantsResumePoint: wantsResumePoint)
     case .discarded: discarded()
-    case .serviceEnds, .gaveWay: interrupted()
+    case .serviceEnds: serviceEnds()
+    case .gaveWay: interrupted()
     case .failed(let failure, let response): failed(failure, response)
     case .earliestBeginChanged(let date): earliestBeginChanged(date, at: moment)
     case .delayedRequestSettled: isHeldByQuestion ? wait(nil, at: moment) : []
@@ -131,9 +135,7 @@ struct TransferMachine: Sendable, Equatable {
       state = .suspended
       return wasToWait(delay) + [.unschedule, .announceState]
     case .waitingForApp: state = .suspended
-    case .running:
-      state = .stopping(then: .suspend)
-      return [.stopRun, .announceState]
+    case .running: return [askRunToStop(then: .suspend), .announceState]
     case .importing(then: .wait): state = .importing(then: .suspend)
     case .stopping(then: .wait): state = .stopping(then: .suspend)
     default: return []
@@ -174,9 +176,7 @@ struct TransferMachine: Sendable, Equatable {
   /// A run goes on with the new request; a wait for something that the former one met is over.
   private mutating func requestChanged(at moment: Moment) -> [Action] {
     switch state {
-    case .running:
-      state = .stopping(then: .wait)
-      return [.stopRun]
+    case .running: return [askRunToStop(then: .wait)]
     case .waiting, .waitingForApp: return wait(nil, at: moment) + [.announceState]
     case .suspended:
       busyServer = nil
@@ -195,6 +195,7 @@ struct TransferMachine: Sendable, Equatable {
       state = .importing(then: continuation.cancelled(wantsResumePoint: wantsResumePoint))
     case .stopping(let continuation):
       state = .stopping(then: continuation.cancelled(wantsResumePoint: wantsResumePoint))
+      return stopRunThatMayRunOn()
     case .blocked(.cancelled(let wanted)):
       state = .blocked(.cancelled(wantsResumePoint: wanted || wantsResumePoint))
     // The end is not in the queue, so it can still be another one. It is written when the queue is tried again.
@@ -214,17 +215,35 @@ struct TransferMachine: Sendable, Equatable {
       state = .stopping(then: .discard)
       return [.stopRun]
     case .importing: state = .importing(then: .discard)
-    case .stopping: state = .stopping(then: .discard)
+    case .stopping:
+      state = .stopping(then: .discard)
+      return stopRunThatMayRunOn()
     case .blocked: return [.cancelStorageTimer] + endWithoutEvents()
     case .over: break
     }
     return []
   }
 
-  private mutating func interrupted() -> [Action] {
-    guard state == .running else { return [] }
-    state = .stopping(then: .wait)
-    return [.stopRun]
+  private mutating func interrupted() -> [Action] { state == .running ? [askRunToStop(then: .wait)] : [] }
+
+  private mutating func serviceEnds() -> [Action] {
+    switch state {
+    case .running:
+      state = .stopping(then: .wait)
+      return [.stopRun]
+    case .stopping: return stopRunThatMayRunOn()
+    default: return []
+    }
+  }
+
+  private mutating func askRunToStop(then continuation: Continuation) -> Action {
+    (state, mayRunOn) = (.stopping(then: continuation), true)
+    return .stopRunIfRepeatable
+  }
+
+  private mutating func stopRunThatMayRunOn() -> [Action] {
+    defer { mayRunOn = false }
+    return mayRunOn ? [.stopRun] : []
   }
 
   private mutating func failed(_ failure: TransferFailure, _ response: ResponseSummary?) -> [Action] {
@@ -260,7 +279,7 @@ struct TransferMachine: Sendable, Equatable {
     }
     switch readiness {
     case .start(let start):
-      state = .running
+      (state, mayRunOn) = (.running, false)
       pauses = start.pauses
       return [.run(start), .announceState]
     case .importFirst(let file):

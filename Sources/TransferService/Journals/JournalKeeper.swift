@@ -7,8 +7,8 @@ import SystemServices
 import TransferProtocol
 
 /// Writes the journals of transfers: when the first bytes of a try are on the disk, when a try ends, and before a complete
-/// file gets its name; of uploads when they are created, too, and when the server may have the whole. Callable from any
-/// thread. The files are touched on queues of their own, for which neither the engine's queue nor the threads that write
+/// file gets its name; of uploads when they are created, too, and when the server may have the whole; of downloads whose
+/// requests must not arrive twice before these are sent. Callable from any thread. The files are touched on queues of their own, for which neither the engine's queue nor the threads that write
 /// bytes wait. A disk is waited for by several at once, since it takes them together.
 ///
 /// A journal that can't be written ends no transfer: it is a second record, beside the queue.
@@ -84,8 +84,8 @@ final class JournalKeeper: Sendable {
     try await onLane(of: id) { keeper in
       Result {
         try keeper.folder.removeForGood(id)
-        // That of an upload also says what is sent.
-        if try keeper.store.transfer(id)?.upload != nil { keeper.write(id) }
+        // That of an upload also says what is sent, and another one that the server may have the request.
+        if let stored = try keeper.store.transfer(id), stored.upload != nil || stored.head.isBegun { keeper.write(id) }
       }
     }.get()
   }

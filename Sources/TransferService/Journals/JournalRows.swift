@@ -142,15 +142,16 @@ struct JournalRows {
       let size = try files.disk.size(of: files.partial(id)) ?? 0
       offset = journal.bootID == bootID ? size : min(size, journal.committedOffset)
     }
+    let isBegun = journal.isBegun == true
     try database.execute(
       sql: """
         UPDATE transfers SET committedOffset = ?, response = ?, validator = ?, expectedTotal = ?,
-          upload = coalesce(?, upload)
+          upload = coalesce(?, upload), begun = max(begun, ?)
         WHERE id = ?
         """,
       arguments: [
         offset, JSONStored.encode(journal.response), JSONStored.encode(journal.validator), total,
-        JSONStored.encode(journal.upload), id,
+        JSONStored.encode(journal.upload), isBegun, id,
       ])
   }
 }

@@ -33,6 +33,8 @@ struct TransferJournal: Codable, Sendable, Equatable {
   var bootID: String
   /// nil for downloads.
   var upload: StoredUpload?
+  /// The server may have the request of a download, which does harm when it arrives twice. nil: no.
+  var isBegun: Bool?
 
   /// - Parameter seal: Seals for a purpose what an earlier version of the service left in the queue as it is.
   init(
@@ -71,6 +73,7 @@ struct TransferJournal: Codable, Sendable, Equatable {
     committedOffset = stored.head.committedOffset
     self.bootID = bootID
     upload = stored.upload
+    isBegun = stored.head.isBegun ? true : nil
   }
 
   /// Of a task of which nothing has arrived or was sent: it begins with the first byte.

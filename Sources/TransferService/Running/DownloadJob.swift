@@ -37,6 +37,8 @@ package struct DownloadJob: Sendable {
   package var kind: TransferKind
   /// The file of an upload.
   package var upload: StoredUpload?
+  /// The server may have the request of a download from an earlier try.
+  package var isBegun: Bool
   /// Of its sealed copy; nil where there is none, or the key is gone.
   var copyKey: SymmetricKey?
   /// How fast it may receive and send; nil: as fast as it can.
@@ -60,6 +62,7 @@ package struct DownloadJob: Sendable {
     failures = stored.head.failures
     kind = stored.description.kind
     upload = stored.upload
+    isBegun = stored.head.isBegun
     countedBytes = stored.head.committedOffset
     expectation = stored.description.expectation
     retry = stored.description.retry ?? options.retry

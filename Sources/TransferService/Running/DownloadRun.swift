@@ -24,6 +24,8 @@ final class DownloadRun: @unchecked Sendable {
   private let part: JournalledPart
   /// nil for a download.
   let sending: UploadSending?
+  /// nil for an upload.
+  private let begun: BegunRequest?
   /// nil where it goes as fast as it can.
   let pacing: RunPacing?
   private var expectedTotal: Int64
@@ -44,6 +46,7 @@ final class DownloadRun: @unchecked Sendable {
     self.context = context
     part = JournalledPart(job, runner: runner, in: context)
     sending = job.kind == .upload ? UploadSending(job, runner: runner, in: context, report: report) : nil
+    begun = job.kind == .upload ? nil : BegunRequest(job, runner: runner, in: context)
     pacing = RunPacing(job.pace, of: context)
     part.pacing = pacing
     part.arrived = { report(.arrived) }
@@ -54,6 +57,15 @@ final class DownloadRun: @unchecked Sendable {
   func stop() {
     isStopped.withLock { $0 = true }
     context.control.abort(Stop())
+  }
+
+  /// The same, unless the server may act on a request that is not repeated: then its answer is waited for. Callable from any
+  /// thread.
+  func stopIfRepeatable() {
+    context.loop.execute { [self] in
+      if mayRepeat { return stop() }
+      runner.log.info("transfer \(job.id) does not stop before its end: its request can't be made again")
+    }
   }
 
   /// Has what has arrived, and what a server has of an upload, outlive a machine that fails. Callable from any thread.
@@ -84,12 +96,14 @@ final class DownloadRun: @unchecked Sendable {
     cancelDelayedReport()
     await part.close()
     await sending?.close(after: outcome)
+    await begun?.close(after: outcome)
     context.control.finish()
     await measure()
     return outcome
   }
 
   private func download() async throws -> DownloadOutcome {
+    try begun?.check()
     try await part.open()
     if let needed = job.neededSpace, needed > 0 { try await part.claimSpace(needed) }
     let idle = job.request.timeoutInterval ?? job.options.timeoutIntervalForRequest ?? 60
@@ -99,6 +113,7 @@ final class DownloadRun: @unchecked Sendable {
     if let sending {
       try await upload(sending)
     } else {
+      try await begun?.note()
       let download = ResumableDownload(
         job.urlRequest(url, in: context.configuration), into: part, of: job.representation, expecting: job.expectation,
         for: self,
@@ -141,14 +156,21 @@ final class DownloadRun: @unchecked Sendable {
 
   // MARK: When it did not work
 
+  /// Whether another try may make the request.
+  private var mayRepeat: Bool { sending?.mayRepeat ?? begun?.mayRepeat ?? true }
+
+  /// Whether the answer to a request that is not repeated could not be kept, or may not have been.
+  private var isAnsweredForGood: Bool { sending?.isAnsweredForGood ?? !mayRepeat }
+
   private func outcome(of error: any Error, received: Int64) -> DownloadOutcome {
     let kept = sending?.kept ?? part.kept(of: received)
     if isStopped.withLock({ $0 }) { return .stopped(received: received) }
     if let need = ServiceLoadClient.NeedsApp.cause(of: error) { return .needsApp(need.sentence, received: received) }
-    if sending?.isAnsweredForGood == true, !(error is URLError), !(error is TransportError) {
+    if isAnsweredForGood, !(error is URLError), !(error is TransportError) {
+      let cause = part.response == nil ? "The server may have acted on the request" : "The server has answered"
       let failure = TransferFailure(
         domain: NSURLErrorDomain, code: URLError.Code.cannotWriteToFile.rawValue,
-        message: "The server has answered, but its answer could not be kept: \(error).", url: job.request.url)
+        message: "\(cause), but its answer could not be kept: \(error).", url: job.request.url)
       return .failed(failure, part.response, received: received)
     }
     switch error {
@@ -177,7 +199,6 @@ final class DownloadRun: @unchecked Sendable {
     let isProgress = kept.areProgress(beyond: job.countedBytes)
     let failures = isProgress ? 1 : job.failures + 1
     let counted = RetryRule.isDoubtful(mapped.code) && !isProgress ? job.doubtfulFailures + 1 : failures
-    let mayRepeat = sending?.mayRepeat ?? HTTPMethod.isIdempotent(job.request.method.uppercased())
     let verdict = RetryRule.verdict(
       on: mapped.code, mayRepeat: mayRepeat, failures: counted, keepsBytes: kept.count > 0, isAttended: job.isAttended)
     if verdict == .retry, RetryRule.isLast(mapped.code, failures: failures, limit: job.retry?.maximumAttempts) {

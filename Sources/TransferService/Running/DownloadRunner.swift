@@ -143,4 +143,5 @@ extension DownloadRun: DownloadStopping {}
 
 private struct EndedDownload: DownloadStopping {
   func stop() {}
+  func stopIfRepeatable() {}
 }

@@ -39,7 +39,7 @@ final class UploadSending: @unchecked Sendable {
   /// first byte is sent.
   private static let endLength: Int64 = 8 << 20
   /// So many bytes may have reached the server that do not count as sent yet.
-  static let onTheWay: Int64 = 1 << 20
+  private static let onTheWay: Int64 = 1 << 20
 
   init(
     _ job: DownloadJob, runner: DownloadRunner, in context: LoadContext,
@@ -196,13 +196,11 @@ final class UploadSending: @unchecked Sendable {
   func close(after outcome: DownloadOutcome) async {
     context.loop.assertInEventLoop()
     switch outcome {
-    case .stopped: if !mayHaveArrived { stored.isEnding = nil }
+    case .stopped, .needsApp: if !mayHaveArrived { stored.isEnding = nil }
     case .finished, .failed: break
     // It was judged that the request may be made again. A server that loses the place may have had the whole.
     case .retry, .refused, .storageUnavailable, .noSpace:
       if !mayHaveArrivedBefore, stored.place == nil || !mayHaveArrived { stored.isEnding = nil }
-    // The server has not acted on it.
-    case .needsApp: if !mayHaveArrivedBefore { stored.isEnding = nil }
     }
     (upload, source, original) = (nil, nil, nil)
     delayedReport?.cancel()
@@ -233,16 +231,13 @@ final class UploadSending: @unchecked Sendable {
     return stored.place != nil || isHarmless || !mayHaveArrived
   }
 
-  private var mayHaveArrived: Bool { mayHaveArrivedBefore || hasBegun && !wasCutShort }
+  private var mayHaveArrived: Bool { mayHaveArrivedBefore || context.mayHaveBeenActedOn && !wasCutShort }
 
   /// Whether the answer could not be kept to a request that may not be repeated.
   var isAnsweredForGood: Bool {
     context.loop.assertInEventLoop()
     return hasAnswer && !mayRepeat
   }
-
-  /// Whether a request had a connection to go out on.
-  private var hasBegun: Bool { context.transactions.contains { $0.exchange != nil } }
 
   private var wasCutShort: Bool { !hasAnswer && stored.size - stored.sent > Self.onTheWay }
 
@@ -343,13 +338,6 @@ extension UploadSending: UploadClient {
     // The rest may be sent at a time, before any of it counts as sent.
     if place.acknowledged > 0, stored.size - place.acknowledged <= Self.endLength { holdLastBytes() }
     keep()
-  }
-}
-
-extension RequestDescription {
-  /// Whether it does no harm when it arrives twice.
-  var isRepeatable: Bool {
-    HTTPMethod.isIdempotent(method.uppercased()) || headers.contains { $0.name.lowercased() == "idempotency-key" }
   }
 }
 

@@ -8,14 +8,10 @@ package enum RetryRule {
     case fail
   }
 
-  /// - Parameter failures: how often it failed in a row without progress, this time included; of doubtful failures, how often
-  ///   it failed with those.
-  package static func verdict(on code: URLError.Code, method: String, failures: Int) -> Verdict {
-    verdict(on: code, mayRepeat: HTTPMethod.isIdempotent(method.uppercased()), failures: failures)
-  }
-
   /// - Parameters:
-  ///   - mayRepeat: whether the request does no harm when it reaches the server twice.
+  ///   - mayRepeat: whether the request does no harm when it reaches the server twice, or no server can have acted on it.
+  ///   - failures: how often it failed in a row without progress, this time included; of doubtful failures, how often it
+  ///     failed with those.
   ///   - keepsBytes: whether a later try goes on with bytes from the server or at it.
   ///   - isAttended: whether a process of the app holds the session, and waits for the end.
   package static func verdict(
@@ -28,13 +24,8 @@ package enum RetryRule {
     case .doubtfulTrust: isTransient = keepsBytes || failures < (isAttended ? attendedTries : unattendedTries)
     case .lasting: isTransient = false
     }
-    guard isTransient else { return .fail }
-    // RFC 9110 §9.2.2: what may have reached the server is repeated only when repeating does no harm. These failures
-    // come before the first byte of the request.
-    let neverSent: Set<URLError.Code> = [
-      .cannotFindHost, .cannotConnectToHost, .notConnectedToInternet, .dnsLookupFailed,
-    ]
-    return mayRepeat || neverSent.contains(code) || Kind(code) == .doubtfulTrust ? .retry : .fail
+    // RFC 9110 §9.2.2.
+    return isTransient && mayRepeat ? .retry : .fail
   }
 
   /// Whether a failure passes in some cases, and in others does not. Such failures are counted by themselves.

@@ -22,9 +22,11 @@ package struct StoredTransferHead: Sendable, Equatable {
   package var crashes = 0
   /// The user has paused it.
   package var isHeld = false
+  /// The server may have the request of a download, which does harm when it arrives twice.
+  package var isBegun = false
 
   /// Whether it is known to have begun. One that an earlier life of the service began may have left no trace.
-  var hasRun: Bool { committedOffset > 0 || failures > 0 || crashes > 0 }
+  var hasRun: Bool { committedOffset > 0 || failures > 0 || crashes > 0 || isBegun }
 }
 
 /// Whether a transfer runs this moment is not stored: after a crash none does.
@@ -38,7 +40,7 @@ extension StoredTransferHead: FetchableRecord {
   /// The columns of `transfers` that `init(reading:)` reads, in its order.
   static let columns = """
     transfers.id, transfers.session, taskIdentifier, state, host, priority, earliestBegin, committedOffset,
-    expectedTotal, failures, nextAttempt, lastFailure, started, crashes, held
+    expectedTotal, failures, nextAttempt, lastFailure, started, crashes, held, begun
     """
 
   package init(row: Row) throws {
@@ -53,6 +55,6 @@ extension StoredTransferHead: FetchableRecord {
       state: StoredState(rawValue: try row.next()) ?? .suspended, host: try row.next(), priority: try row.next(),
       earliestBegin: try row.optionalDate(), committedOffset: try row.next(), expectedTotal: try row.next(),
       failures: try row.next(), nextAttempt: row.json(), lastFailure: try row.optional(), started: row.json(),
-      crashes: try row.next(), isHeld: try row.next())
+      crashes: try row.next(), isHeld: try row.next(), isBegun: try row.next())
   }
 }

@@ -110,6 +110,10 @@ enum TransferSchema {
           """)
       try nameHosts(in: database)
     }
+    migrator.registerMigration("7 begun requests") { database in
+      // The server may have the request of a download that does harm when it arrives twice.
+      try database.execute(sql: "ALTER TABLE transfers ADD COLUMN begun INTEGER NOT NULL DEFAULT 0")
+    }
     return migrator
   }
 

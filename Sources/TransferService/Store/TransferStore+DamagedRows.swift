@@ -14,9 +14,11 @@ extension TransferStore {
         UPDATE transfers SET
           state = CASE typeof(state) WHEN 'text' THEN state ELSE 'suspended' END,
           crashes = CASE typeof(crashes) WHEN 'integer' THEN crashes ELSE 0 END,
-          held = CASE typeof(held) WHEN 'integer' THEN held ELSE 0 END
+          held = CASE typeof(held) WHEN 'integer' THEN held ELSE 0 END,
+          begun = CASE typeof(begun) WHEN 'integer' THEN begun ELSE 1 END
         WHERE state <> 'completed'
-          AND (typeof(state) <> 'text' OR typeof(crashes) <> 'integer' OR typeof(held) <> 'integer')
+          AND (typeof(state) <> 'text' OR typeof(crashes) <> 'integer' OR typeof(held) <> 'integer'
+            OR typeof(begun) <> 'integer')
         """)
     try database.execute(
       sql: """

@@ -70,6 +70,7 @@ extension TransferStore {
     of transfer: TransferID, mayHaveArrived: Bool, in database: Database
   ) throws {
     try database.execute(sql: forgettingProgress, arguments: [transfer])
+    if !mayHaveArrived { try setBegun(false, of: transfer, in: database) }
     try restartUpload(of: transfer, mayHaveArrived: mayHaveArrived, in: database)
   }
 

@@ -39,7 +39,9 @@ import TransferProtocol
 
   static let rows: [Row] = [
     Row("a waiting one is held", waiting, .held, .suspended, true, [.unschedule, .announceState]),
-    Row("a running one is stopped", running, .held, .stopping(then: .suspend), true, [.stopRun, .announceState]),
+    Row(
+      "a running one is stopped", running, .held, .stopping(then: .suspend), true,
+      [.stopRunIfRepeatable, .announceState]),
     Row("a suspended one is held as well", [], .held, .suspended, false, [.announceState]),
     Row("holding it again changes nothing", after(waiting, .held), .held, .suspended, true, []),
     Row("one that is over can't be held", after(running, Base.finished()), .held, .finishing(Base.end), nil, []),
@@ -89,7 +91,7 @@ import TransferProtocol
     Row("one whose turn comes next waits on", waiting, .triedNow, .waiting(nil), nil, []),
     Row("a running one runs on", running, .triedNow, .running, nil, []),
 
-    Row("a new request stops the run", running, .requestChanged, .stopping(then: .wait), nil, [.stopRun]),
+    Row("a new request stops the run", running, .requestChanged, .stopping(then: .wait), nil, [.stopRunIfRepeatable]),
     Row(
       "and begins the next one", after(running, .requestChanged), Base.stopped(), .waiting(nil), nil,
       [

@@ -16,6 +16,8 @@ import TransferProtocol
     var hasSlot = false
     var runs = 0
     var isStopAsked = false
+    /// It may go on to its end.
+    var isAskedToStop = false
     var imports = 0
     var hasTimer = false
     var isWriting = false
@@ -59,6 +61,9 @@ import TransferProtocol
       case .stopRun:
         check(runs == 1 && !isStopAsked, "a stop without a run, or a second one")
         isStopAsked = true
+      case .stopRunIfRepeatable:
+        check(runs == 1 && !isStopAsked && !isAskedToStop, "it is asked without a run, or a second time")
+        isAskedToStop = true
       case .writeEnd:
         check(!isWriting && written.isEmpty, "the end is written twice")
         check(!isScheduled, "it is over and scheduled")
@@ -116,6 +121,7 @@ import TransferProtocol
         choices.append { $0.send($0.machine.canSuspend ? .suspended : .resumed) }
         choices.append { $0.send($0.random.chance(in: 2) ? .suspended : .resumed) }
         choices.append { $0.send(.networkChanged) }
+        choices.append { $0.send($0.random.chance(in: 2) ? .gaveWay : .requestChanged) }
         choices.append { $0.send(.readable) }
         choices.append { $0.send(.earliestBeginChanged(TransferMachineTests.moment.date + 5)) }
         choices.append { $0.storageWorks.toggle() }
@@ -145,8 +151,8 @@ import TransferProtocol
 
     private mutating func endRun() {
       runs -= 1
-      let wasStopped = isStopAsked
-      isStopAsked = false
+      let wasStopped = isStopAsked || isAskedToStop
+      (isStopAsked, isAskedToStop) = (false, false)
       let outcomes: [DownloadOutcome] = [
         .finished(TransferMachineTests.response, byteCount: 9),
         .failed(TransferMachineTests.failure, nil, received: 1),

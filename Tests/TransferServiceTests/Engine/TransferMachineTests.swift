@@ -116,7 +116,7 @@ import TransferProtocol
     Row("a turn that comes too late gives the slot back", [], .chosen(.start(start)), .suspended, [.unschedule]),
 
     Row("a finished run writes its end", running, finished(), .finishing(end), [.unschedule, .writeEnd(end)]),
-    Row("a running one gives way to others", running, .gaveWay, .stopping(then: .wait), [.stopRun]),
+    Row("a running one gives way to others", running, .gaveWay, .stopping(then: .wait), [.stopRunIfRepeatable]),
     Row(
       "it waits for its turn again", running + [.gaveWay], stopped(), .waiting(nil), [.schedule(nil), .announceState]),
     Row("a waiting one has nothing to give", waiting, .gaveWay, .waiting(nil), []),
@@ -218,7 +218,8 @@ import TransferProtocol
       "suspending a waiting one takes it from the scheduler", waiting, .suspended, .suspended,
       [.unschedule, .announceState]),
     Row(
-      "suspending a running one stops it", running, .suspended, .stopping(then: .suspend), [.stopRun, .announceState]),
+      "suspending a running one stops it", running, .suspended, .stopping(then: .suspend),
+      [.stopRunIfRepeatable, .announceState]),
     Row(
       "resuming before it stopped lets it wait", running + [.suspended], .resumed, .stopping(then: .wait),
       [.announceState]),
@@ -234,6 +235,24 @@ import TransferProtocol
     Row(
       "a suspended one that was complete is over", running + [.suspended], finished(), .finishing(end),
       [.unschedule, .writeEnd(end)]),
+    Row(
+      "a cancellation ends one that does not stop for a suspension", running + [.suspended], cancel,
+      .stopping(then: .cancel(wantsResumePoint: false)), [.stopRun]),
+    Row(
+      "and does so once", running + [.suspended, cancel], cancel,
+      .stopping(then: .cancel(wantsResumePoint: false)), []),
+    Row(
+      "so does the end of its session", running + [.conditionsWorsened], .discarded, .stopping(then: .discard),
+      [.stopRun]),
+    Row(
+      "so does the end of the service, after which it rests", running + [.suspended], .serviceEnds,
+      .stopping(then: .suspend), [.stopRun]),
+    Row(
+      "one that does not stop for the conditions is suspended at its end", running + [.conditionsWorsened], .suspended,
+      .stopping(then: .suspend), [.announceState]),
+    Row(
+      "a resumed one that did not stop is over with its file", running + [.suspended, .resumed], finished(),
+      .finishing(end), [.unschedule, .writeEnd(end)]),
     Row(
       "a resumed one that stopped waits", running + [.suspended, .resumed], stopped(), .waiting(nil),
       [.schedule(nil), .announceState]),

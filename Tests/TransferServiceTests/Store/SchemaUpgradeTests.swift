@@ -8,7 +8,7 @@ import TransferProtocol
 
 /// A queue of each earlier version of the service is opened by this one and used.
 @Suite struct SchemaUpgradeTests {
-  private static let versions = 1...6
+  private static let versions = 1...7
 
   private let folder: TemporaryFolder
   private var path: String { "\(folder.path)/\(TransferStore.fileName)" }
@@ -45,36 +45,36 @@ import TransferProtocol
 
   @Test(arguments: versions) func aQueueOfThatVersionIsUsed(version: Int) throws {
     try StoredSample.copy("\(version).sqlite", to: path)
-    let isSixth = version == 6
+    let hasUploads = version >= 6
     let store = try TransferStore.open(in: folder.path)
     #expect(store.quarantine == nil)
     let session = try #require(try store.liveSessions().first)
     #expect(session.identifier == "s" && session.executable.path == "/app")
-    #expect(session.nextTaskIdentifier == (isSixth ? 4 : 3))
+    #expect(session.nextTaskIdentifier == (hasUploads ? 4 : 3))
     #expect(session.options.timeoutIntervalForRequest == 33)
     #expect(session.judgesConnections == (version == 3))
     #expect(session.holder?.bootID == (version == 2 ? "b" : nil))
-    #expect(session.recentLaunches == (isSixth ? 2 : 0))
+    #expect(session.recentLaunches == (hasUploads ? 2 : 0))
     let head = try #require(try store.unfinishedHeads().first)
     #expect(head.id == 2 && head.committedOffset == 7 && head.state == .suspended)
-    #expect(head.host == "h" && head.isHeld == isSixth)
+    #expect(head.host == "h" && head.isHeld == hasUploads && head.isBegun == (version == 7))
     let suspended = try #require(try store.transfer(2))
     #expect(suspended.validator?.entityTag == "\"e\"" && suspended.description.request.url == "http://h/2")
     #expect(suspended.sealedPassword == (version == 4 ? Data([1, 2]) : nil))
-    #expect(suspended.sealedRequest == (isSixth ? Data([2, 1]) : nil))
-    #expect(session.sealedFields == (isSixth ? Data([2, 2]) : nil))
+    #expect(suspended.sealedRequest == (hasUploads ? Data([2, 1]) : nil))
+    #expect(session.sealedFields == (hasUploads ? Data([2, 2]) : nil))
     let events = try store.events(of: session.id, after: 0, limit: 9)
     #expect(events.map(\.kind) == [.finishedDownloading, .completed])
     #expect(events.map(\.completion.countOfBytesReceived) == [5, 5])
-    try expectUpload(isSixth, store)
-    try expectLimits(isSixth, store, session)
+    try expectUpload(hasUploads, store)
+    try expectLimits(hasUploads, store, session)
 
     // It is written, too.
     let again = try store.attach(
       app: store.app(for: session.executable), identifier: "s", options: SessionOptions())
     #expect(again.id == session.id)
     let new = TransferStore.NewTransfer(.download("http://h/4", task: 4), host: "h")
-    #expect(try store.create([new], session: session.id, date: Date()).ids == [isSixth ? 4 : 3])
+    #expect(try store.create([new], session: session.id, date: Date()).ids == [hasUploads ? 4 : 3])
     #expect(try store.acknowledge([1, 2], session: session.id).told == [1])
     try store.finish(2, hasFile: false, completion: StoreFixture.completion(), date: Date())
     #expect(try store.events(of: session.id, after: 2, limit: 9).map(\.sequence) == [3])

@@ -96,4 +96,25 @@ import TransferProtocol
     let reset = try #require(try store.transfer(id))
     #expect(reset.head.committedOffset == 0 && reset.validator == nil && reset.response == nil)
   }
+
+  /// Another resource is another request. An edit that is made once more in a new queue says nothing of what came after it.
+  @Test(arguments: [(true, false, false), (true, true, true), (false, false, true)])
+  func aNewResourceIsNotBegun(startsOver: Bool, isReplay: Bool, isBegun: Bool) throws {
+    let id = try fixture.create(1, session: fixture.session().id)[0]
+    #expect(try store.unfinishedHeads().map(\.isBegun) == [false])
+    try store.setBegun(true, of: id)
+    let edit = QueueChange.Edit(
+      transfer: id, encoded: try MessageFraming.encode(TransferDescription.download("http://h/new")), priority: 0.5,
+      host: "h", changesPassword: false, changesFields: false, startsOver: startsOver)
+    try store.database.write { _ = try TransferStore.set(edit, in: $0, isReplay: isReplay) }
+    #expect(try store.unfinishedHeads().map(\.isBegun) == [isBegun])
+  }
+
+  /// It costs a request at most, and not its effect twice.
+  @Test func aDamagedNoteCountsAsOne() throws {
+    let id = try fixture.create(1, session: fixture.session().id)[0]
+    try store.database.write { try $0.execute(sql: "UPDATE transfers SET begun = 'x'") }
+    #expect(try store.mendDamagedRows() == 0)
+    #expect(try store.transfer(id)?.head.isBegun == true && store.transfer(id)?.isDamaged == false)
+  }
 }

@@ -5,7 +5,7 @@ import TransferProtocol
 @testable import TransferService
 
 /// Runs nothing: a test says how each run ends. A run that is told to stop has stopped at once, but between `holdStops` and
-/// `releaseStops`.
+/// `releaseStops`, or after `makeRequestsUnrepeatable`.
 final class ScriptedRunner: DownloadRunning {
   private struct Run {
     let job: DownloadJob
@@ -18,6 +18,8 @@ final class ScriptedRunner: DownloadRunning {
     var twice: [TransferID] = []
     var holdsStops = false
     var stopping: Set<TransferID> = []
+    var isRepeatable = true
+    var runningOn: Set<TransferID> = []
     var holdsCheckpoints = false
     var checkpoints: [TransferID: @Sendable () -> Void] = [:]
   }
@@ -30,6 +32,9 @@ final class ScriptedRunner: DownloadRunning {
   var startedTwice: [TransferID] { state.withLock { $0.twice } }
   /// Those that were told to stop and have not.
   var stopping: [TransferID] { state.withLock { $0.stopping.sorted() } }
+
+  /// Those that were asked to stop where their requests may be made again, and have gone on.
+  var runningOn: [TransferID] { state.withLock { $0.runningOn.sorted() } }
 
   func start(
     _ job: DownloadJob, report: @escaping @Sendable (DownloadReport) -> Void,
@@ -54,6 +59,17 @@ final class ScriptedRunner: DownloadRunning {
       return state.stopping
     }
     for id in stopping { end(id, .stopped(received: 0)) }
+  }
+
+  /// From now on runs stop for good only.
+  func makeRequestsUnrepeatable() { state.withLock { $0.isRepeatable = false } }
+
+  private func stopIfRepeatable(_ id: TransferID) {
+    let stops = state.withLock { state in
+      if !state.isRepeatable { state.runningOn.insert(id) }
+      return state.isRepeatable
+    }
+    if stops { stop(id) }
   }
 
   private func stop(_ id: TransferID) {
@@ -100,6 +116,7 @@ final class ScriptedRunner: DownloadRunning {
     let runner: ScriptedRunner
     let id: TransferID
     func stop() { runner.stop(id) }
+    func stopIfRepeatable() { runner.stopIfRepeatable(id) }
     func checkpoint(_ ended: @escaping @Sendable () -> Void) { runner.checkpoint(id, ended) }
   }
 }

@@ -214,7 +214,7 @@ struct SimulatedLaptop {
           delay: delay, since: now))
     case .unschedule: scheduler.remove(id)
     case .run: begin(id)
-    case .stopRun: stopRun(id)
+    case .stopRun, .stopRunIfRepeatable: stopRun(id)
     case .writeEnd(let end):
       var hasFile = false
       if case .file = end { hasFile = true }
@@ -280,7 +280,7 @@ struct SimulatedLaptop {
       let kept = server.kept(offset, of: transfer.size)
       transfers[id]?.offset = kept.count
       let failures = transfer.machine.failures + 1
-      let verdict = RetryRule.verdict(on: code, method: "GET", failures: failures)
+      let verdict = RetryRule.verdict(on: code, mayRepeat: true, failures: failures)
       handle(
         .runEnded(
           verdict == .retry

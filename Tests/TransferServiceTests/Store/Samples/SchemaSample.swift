@@ -16,13 +16,17 @@ enum SchemaSample {
       UPDATE apps SET firstTaskIdentifier = 3, firstSequence = 3;
       UPDATE firstNumbers SET taskIdentifier = 9, sequence = 9;
       """,
-    "6 uploads, holds and limits": first + """
+    "6 uploads, holds and limits": sixth,
+    "7 begun requests": sixth + "UPDATE transfers SET begun = 1 WHERE id = 2;",
+  ]
+
+  private static let sixth =
+    first + """
       UPDATE apps SET unseenDays = 4, counted = 1700000000.0;
       UPDATE transfers SET host = 'h', held = 1;
       UPDATE transfers SET sealedRequest = X'0201' WHERE id = 2;
       UPDATE sessions SET recentLaunches = 2, sealedFields = X'0202';
-      """,
-  ]
+      """
 
   private static let first = #"""
     INSERT INTO apps (id, path, executable)

@@ -2,9 +2,9 @@ import Foundation
 
 /// Files as the service left them with each version of its tables and journals. A version that was released stays as it is.
 ///
-/// `1.sqlite` to `6.sqlite` have the tables as the statements made them that the first commit with that migration had. In each
+/// `1.sqlite` to `7.sqlite` have the tables as the statements made them that the first commit with that migration had. In each
 /// is session `s` of `/app` with task 1, which is over with a file of 5 bytes, and task 2, which is suspended with 7 of 9 bytes;
-/// in the sixth also task 3, an upload, and limits of all kinds. `journal-2` and `journal-3` are the journals of tasks 2 and 3,
+/// from the sixth on also task 3, an upload, and limits of all kinds; in the seventh the request of task 2 is begun. `journal-2` and `journal-3` are the journals of tasks 2 and 3,
 /// and `tasks-1` has the records of the new tasks 4 and 5, of which the latter is over.
 enum StoredSample {
   private static let folder =
