@@ -9,16 +9,21 @@ import SystemServices
 /// 4. Where an app runs none: one that would lose many bytes, after its slice.
 ///
 /// Rules 2 and 3 take transfers that can be taken up again, or have few bytes. The slice of one that loses bytes is twice as
-/// long after each such loss, so that it comes to its end. Slow transfers take turns in their reserve by longer slices. Only those give way that are in the way:
-/// where a host is full, those from that host or its address, where the session's allowance is, those of the session. One at a time
-/// gives way to each app; its place is given by the usual order once it has stopped.
+/// long after each such loss, so that it comes to its end. Slow transfers take turns in their reserve by longer slices. Only those
+/// give way that are in the way: where a host is full, those from that host or its address, where the session's allowance is,
+/// those of the session. Those that are aside are in no other app's way, and can't be stopped. One at a time gives way to each
+/// app; its place is given by the usual order once it has stopped.
 extension Scheduler {
-  /// Finds out which running transfers are slow. A transfer is told slow only while others wait. The time for which the
-  /// service itself holds it back, to keep to a limit or to leave room for other traffic, does not count.
+  /// Finds out which running transfers are slow, and which have run for long. A transfer is told slow only while others wait.
+  /// The time for which the service itself holds it back, to keep to a limit or to leave room for other traffic, does not
+  /// count.
   mutating func judgeRates(at now: BootInstant) {
     let isContended = !waiting.isEmpty
     for id in running.keys {
       running[id]?.look(at: now)
+      if let turn = running[id], !turn.isLong, now - turn.began >= limits.longSlice {
+        changeTurn(id) { $0.isLong = true }
+      }
       guard let turn = running[id], !turn.isParked, !turn.hasArrived, let rate = turn.bytesPerSecond(at: now),
         let isSlow = entries[id]?.isSlow, rate < limits.leastRate ? !isSlow && isContended : isSlow
       else { continue }
@@ -105,18 +110,18 @@ extension Scheduler {
   private func rivals(of entry: Entry) -> [Rival] {
     let candidate = entry.candidate
     let isSurplus = entry.isSlow && !hasReserve
-    let (isNameFull, address) = (isNameFull(candidate.host), fullAddress(of: candidate.host))
-    let (isHostFull, isSessionFull, isAppFull) = (
-      isNameFull || address != nil, isSessionFull(entry), isFull(candidate.app)
-    )
-    guard isFull || isHostFull || isSessionFull || isAppFull else { return [] }
+    let full = servers(of: candidate.host).filter { isFull($0, for: candidate.app) }
+    // An app that has all that one may have at a server could not use the place of another one's transfer.
+    let isOwn = full.contains { counts.of(app: candidate.app, at: $0) >= limits.perHost }
+    let (isSessionFull, isAppFull) = (isSessionFull(entry), isFull(candidate.app))
+    guard isFull || !full.isEmpty || isSessionFull || isAppFull else { return [] }
     return running.compactMap { id, turn in
-      guard let other = entries[id], !turn.isParked else { return nil }
-      if isHostFull || isSessionFull, turn.hasArrived { return nil }
-      if isNameFull || isSessionFull, other.candidate.host != candidate.host { return nil }
-      if let address, turn.address != address { return nil }
+      guard let other = entries[id], !isAside(id, turn) else { return nil }
+      if !full.isEmpty || isSessionFull, turn.hasArrived { return nil }
+      if isSessionFull, other.candidate.host != candidate.host { return nil }
+      if !full.allSatisfy({ run(other, turn).servers.contains($0) }) { return nil }
       if isSessionFull, other.candidate.session != candidate.session { return nil }
-      if isAppFull, other.candidate.app != candidate.app { return nil }
+      if isOwn || isAppFull, other.candidate.app != candidate.app { return nil }
       if isSurplus, !other.isSlow { return nil }
       return Rival(id: id, entry: other, turn: turn)
     }

@@ -11,10 +11,10 @@ import SystemServices
 /// connection. An app alone may have all that the service runs; a running transfer gives way to others
 /// by the rules of `Scheduler+GivingWay.swift`.
 ///
-/// A running transfer that waits long for its app may be parked: then it keeps no other app's from running. An app has as
-/// many running ones as the service, those included that are parked. So it is with a slow transfer that may not be asked
-/// for once more. One of which all bytes have arrived needs its server no longer, so it takes no place of its host and of its
-/// session while the disk is waited for.
+/// A running transfer that waits long for its app may be parked: then it is aside, and keeps no other app's from running.
+/// So it is with one that may not be stopped and is slow, or has run for long. An app has as many running ones as the service,
+/// and as many at a server as a host has places, those included that are aside: `RunningCounts`. One of which all bytes have
+/// arrived needs its server no longer, so it takes no place of its host and of its session while the disk is waited for.
 ///
 /// After a crash, those that ran then are started one after the other. Each has a while or until its first bytes to
 /// itself: no other one starts. Nor does one while the queue is told that those bytes came, for a crash in between would be
@@ -35,12 +35,6 @@ package struct Scheduler {
     var lane: WaitingLine.Lane { .init(session: candidate.session, host: candidate.host, isSlow: isSlow) }
   }
 
-  /// The session's allowance for a host is one for slow and other transfers together.
-  struct SessionHost: Hashable {
-    let session: SessionID
-    let host: String
-  }
-
   let limits: Limits
   private(set) var entries: [TransferID: Entry] = [:]
   private var delayed: Set<TransferID> = []
@@ -50,11 +44,8 @@ package struct Scheduler {
   /// Transfers whose acquittal is being written.
   private var acquittals: Set<TransferID> = []
   var running: [TransferID: Turn] = [:]
-  private var runningPerHost: [String: Int] = [:]
-  private var runningPerAddress: [String: Int] = [:]
+  private(set) var counts = RunningCounts()
   private var addresses = HostAddresses()
-  private var runningPerSession: [SessionHost: Int] = [:]
-  private var runningPerApp: [AppID: Int] = [:]
   private var lastServed: [AppID: UInt64] = [:]
   private var turn: UInt64 = 0
   /// Something changed since the last decision.
@@ -101,8 +92,7 @@ package struct Scheduler {
     guard let entry = entries.removeValue(forKey: id) else { return }
     isDecisionDue = true
     if let turn = running.removeValue(forKey: id) {
-      countApp(of: entry, -1)
-      if !turn.hasArrived { countHost(of: entry, turn, -1) }
+      counts.remove(run(entry, turn))
     } else if delayed.remove(id) == nil {
       dequeue(entry)
     }
@@ -116,21 +106,22 @@ package struct Scheduler {
   /// A running transfer waits for its app, or does so no longer.
   package mutating func setParked(_ isParked: Bool, _ id: TransferID, at now: BootInstant) {
     guard let turn = running[id], turn.isParked != isParked else { return }
-    running[id]?.setParked(isParked, at: now)
-    isDecisionDue = true
+    changeTurn(id) { $0.setParked(isParked, at: now) }
   }
 
-  /// A running transfer may not be asked for once more, so that it is not stopped for others.
+  /// Whether a running transfer can be taken up again; else it is not stopped for others, and one that was told to stop may go on.
   package mutating func setRepeatable(_ isRepeatable: Bool, _ id: TransferID) {
-    running[id]?.isRepeatable = isRepeatable
+    guard let turn = running[id], turn.isRepeatable != isRepeatable else { return }
+    changeTurn(id) {
+      $0.isRepeatable = isRepeatable
+      if !isRepeatable { $0.givesWayTo = nil }
+    }
   }
 
   /// A running transfer needs its server no longer.
   package mutating func setArrived(_ id: TransferID) {
-    guard let turn = running[id], !turn.hasArrived, let entry = entries[id] else { return }
-    running[id]?.hasArrived = true
-    countHost(of: entry, turn, -1)
-    isDecisionDue = true
+    guard let turn = running[id], !turn.hasArrived else { return }
+    changeTurn(id) { $0.hasArrived = true }
   }
 
   /// A running transfer has a connection to this address.
@@ -143,11 +134,7 @@ package struct Scheduler {
     if isOfHost { addresses.reached(entry.candidate.host, at: address, at: now) }
     // The address of its host may be another one than was known.
     isDecisionDue = true
-    guard turn.address != address else { return }
-    running[id]?.address = address
-    guard !turn.hasArrived else { return }
-    if let former = turn.address { runningPerAddress.count(-1, at: former) }
-    runningPerAddress.count(1, at: address)
+    if turn.address != address { changeTurn(id) { $0.address = address } }
   }
 
   /// Bytes of a running transfer have travelled.
@@ -185,8 +172,7 @@ package struct Scheduler {
   package mutating func decide(now: BootInstant, date: Date) -> Decision {
     isDecisionDue = false
     var decision = Decision()
-    let hosts = runningPerHost
-    addresses.forgetOld(at: now) { hosts[$0] != nil }
+    forgetOldAddresses(at: now)
     for id in delayed {
       guard let delay = entries[id]?.candidate.delay else { continue }
       let remaining = delay.remaining(now: now, date: date)
@@ -217,12 +203,12 @@ package struct Scheduler {
     let candidate = entry.candidate
     if delayed.contains(id), let delay = candidate.delay { return delay.reason }
     if entry.isSuspect || hasTrial { return .trial }
-    let isHostFull = isHostFull(candidate.host)
+    let isHostFull = isHostFull(candidate.host, for: candidate.app)
     if entry.hasGivenWay, isFull || isHostFull { return .gaveWay }
     if entry.isSlow, isFull, !hasReserve { return .slow(limit: limits.slow) }
     if isFull || isFull(candidate.app) { return .serviceBusy(limit: limits.total) }
     if isHostFull {
-      let host = isNameFull(candidate.host) ? candidate.host : fullAddress(of: candidate.host)
+      let host = isFull(.host(candidate.host), for: candidate.app) ? candidate.host : addresses[candidate.host]
       return .hostBusy(host: host ?? candidate.host, limit: limits.perHost)
     }
     if isSessionFull(entry) { return .sessionBusy(limit: candidate.sessionLimit) }
@@ -241,28 +227,34 @@ package struct Scheduler {
   var isFull: Bool { running.count { !isAside($0.key, $0.value) } >= limits.total }
 
   /// It runs and takes no other's place.
-  private func isAside(_ id: TransferID, _ turn: Turn) -> Bool {
-    turn.isParked || !turn.isRepeatable && entries[id]?.isSlow == true
+  func isAside(_ id: TransferID, _ turn: Turn) -> Bool { entries[id].map { isAside($0, turn) } ?? false }
+
+  private func isAside(_ entry: Entry, _ turn: Turn) -> Bool {
+    turn.isParked || !turn.isRepeatable && (entry.isSlow || turn.isLong)
   }
 
   var slowCount: Int { running.count { entries[$0.key]?.isSlow == true && !isAside($0.key, $0.value) } }
   /// Whether there is a place for one more slow transfer.
   var hasReserve: Bool { slowCount < limits.slow }
 
-  func isFull(_ app: AppID) -> Bool { (runningPerApp[app] ?? 0) >= limits.total }
-  func isHostFull(_ host: String) -> Bool { isNameFull(host) || fullAddress(of: host) != nil }
+  func isFull(_ app: AppID) -> Bool { counts.of(app: app) >= limits.total }
+  /// Whether an app may have no more at a server.
+  func isFull(_ server: RunningCounts.Server, for app: AppID) -> Bool {
+    counts.at(server, for: app) >= limits.perHost
+  }
 
-  func isNameFull(_ host: String) -> Bool { (runningPerHost[host] ?? 0) >= limits.perHost }
+  func isHostFull(_ host: String, for app: AppID) -> Bool {
+    isFull(.host(host), for: app) || addresses[host].map { isFull(.address($0), for: app) } ?? false
+  }
 
-  /// The address to which the host leads, where as many transfers are connected as one host may have; nil where there is room.
-  func fullAddress(of host: String) -> String? {
-    guard let address = addresses[host], (runningPerAddress[address] ?? 0) >= limits.perHost else { return nil }
-    return address
+  /// The host, and the address to which it leads where that is known.
+  func servers(of host: String) -> [RunningCounts.Server] {
+    [.host(host)] + (addresses[host].map { [.address($0)] } ?? [])
   }
 
   func isSessionFull(_ entry: Entry) -> Bool {
-    let key = SessionHost(session: entry.candidate.session, host: entry.candidate.host)
-    return (runningPerSession[key] ?? 0) >= entry.candidate.sessionLimit
+    let candidate = entry.candidate
+    return counts.of(session: candidate.session, at: candidate.host) >= candidate.sessionLimit
   }
 
   // MARK: Order
@@ -270,8 +262,8 @@ package struct Scheduler {
   /// Apps with a waiting transfer, the next one first.
   var appsInOrder: [AppID] {
     waiting.appIDs.sorted { left, right in
-      let counts = (runningPerApp[left] ?? 0, runningPerApp[right] ?? 0)
-      if counts.0 != counts.1 { return counts.0 < counts.1 }
+      let shares = (counts.of(app: left), counts.of(app: right))
+      if shares.0 != shares.1 { return shares.0 < shares.1 }
       let served = (lastServed[left] ?? 0, lastServed[right] ?? 0)
       return served.0 != served.1 ? served.0 < served.1 : left < right
     }
@@ -304,7 +296,7 @@ package struct Scheduler {
 
   private func best(of app: AppID, _ isAllowed: (WaitingLine.Lane) -> Bool) -> Entry? {
     var best: (place: WaitingLine.Place, entry: Entry)?
-    for (lane, place) in waiting.heads(of: app) where isAllowed(lane) && !isHostFull(lane.host) {
+    for (lane, place) in waiting.heads(of: app) where isAllowed(lane) && !isHostFull(lane.host, for: app) {
       if let best, best.place < place { continue }
       guard let entry = entries[place.id], !isSessionFull(entry) else { continue }
       best = (place, entry)
@@ -337,7 +329,10 @@ package struct Scheduler {
   private func nextSuspect() -> Entry? {
     guard !suspects.isEmpty, !isFull else { return nil }
     return suspects.compactMap { entries[$0] }
-      .filter { !isHostFull($0.candidate.host) && !isSessionFull($0) && !isFull($0.candidate.app) }
+      .filter { entry in
+        let (host, app) = (entry.candidate.host, entry.candidate.app)
+        return !isHostFull(host, for: app) && !isSessionFull(entry) && !isFull(app)
+      }
       .min { place($0) < place($1) }
   }
 
@@ -347,8 +342,7 @@ package struct Scheduler {
     dequeue(entry)
     let begun = Turn(began: now, address: addresses[entry.candidate.host])
     running[entry.candidate.id] = begun
-    countApp(of: entry, 1)
-    countHost(of: entry, begun, 1)
+    counts.add(run(entry, begun))
     turn += 1
     lastServed[entry.candidate.app] = turn
     decision.start.append(entry.candidate.id)
@@ -360,15 +354,35 @@ package struct Scheduler {
     if let entry = entries[id] { enqueue(entry) }
   }
 
-  /// Changes an entry, which may change its place.
+  /// Changes how a transfer runs, which may change where it counts.
+  mutating func changeTurn(_ id: TransferID, _ change: (inout Turn) -> Void) {
+    guard let entry = entries[id], var turn = running[id] else { return }
+    isDecisionDue = true
+    counts.remove(run(entry, turn))
+    change(&turn)
+    running[id] = turn
+    counts.add(run(entry, turn))
+  }
+
+  func run(_ entry: Entry, _ turn: Turn) -> RunningCounts.Run {
+    let candidate = entry.candidate
+    return .init(
+      app: candidate.app, session: candidate.session, host: candidate.host, address: turn.address,
+      isAside: isAside(entry, turn), hasArrived: turn.hasArrived)
+  }
+
+  /// Changes an entry, which may change its place, and where it counts.
   mutating func change(_ id: TransferID, _ change: (inout Entry) -> Void) {
     guard let entry = entries[id] else { return }
     isDecisionDue = true
-    let isWaiting = running[id] == nil && !delayed.contains(id)
+    let turn = running[id]
+    let isWaiting = turn == nil && !delayed.contains(id)
     if isWaiting { dequeue(entry) }
+    if let turn { counts.remove(run(entry, turn)) }
     var changed = entry
     change(&changed)
     entries[id] = changed
+    if let turn { counts.add(run(changed, turn)) }
     if isWaiting { enqueue(changed) }
   }
 
@@ -382,24 +396,12 @@ package struct Scheduler {
     suspects.remove(entry.candidate.id)
   }
 
-  private mutating func countApp(of entry: Entry, _ change: Int) {
-    runningPerApp.count(change, at: entry.candidate.app)
-  }
-
-  /// With its address, and the session's allowance for it.
-  private mutating func countHost(of entry: Entry, _ turn: Turn, _ change: Int) {
-    let candidate = entry.candidate
-    runningPerHost.count(change, at: candidate.host)
-    if let address = turn.address { runningPerAddress.count(change, at: address) }
-    runningPerSession.count(change, at: SessionHost(session: candidate.session, host: candidate.host))
-  }
-}
-
-extension Dictionary where Value == Int {
-  /// Keeps no zeros.
-  fileprivate mutating func count(_ change: Int, at key: Key) {
-    let sum = (self[key] ?? 0) + change
-    self[key] = sum > 0 ? sum : nil
+  /// Those of hosts without a connection: their names may lead elsewhere by now.
+  private mutating func forgetOldAddresses(at now: BootInstant) {
+    let (running, entries) = (running, entries)
+    addresses.forgetOld(at: now) { host in
+      running.contains { !$0.value.hasArrived && entries[$0.key]?.candidate.host == host }
+    }
   }
 }
 

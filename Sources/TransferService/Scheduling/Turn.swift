@@ -13,8 +13,10 @@ struct Turn: Sendable {
   private(set) var isParked = false
   /// All its bytes have arrived, and only the disk is waited for.
   var hasArrived = false
-  /// It may be asked for once more; else it is never stopped for others.
+  /// It can be taken up again without harm; else it is not stopped for others.
   var isRepeatable = true
+  /// It has run for a long slice.
+  var isLong = false
   /// Of the machine that it is connected to, or will be as far as is known; nil where it is not known.
   var address: String?
   /// It was told to stop, for a transfer of this app.

@@ -8,11 +8,12 @@ import URLLoadingSystem
 
 /// Questions that are not answered.
 extension TransferEngineChallengesTests {
-  @Test func anUnansweredQuestionKeepsNoOtherAppFromRunning() async throws {
+  @Test(arguments: [(1, 6), (24, 1)])
+  func anUnansweredQuestionKeepsNoOtherAppFromRunning(total: Int, perHost: Int) async throws {
     try await withEngine(
       serving: { request in
         request.path == "/secret" ? .status(401, fields: [("WWW-Authenticate", #"Basic realm="here""#)]) : .ok("in")
-      }, { ($0.limits.total, $0.questionPatience) = (1, 0.02) }
+      }, { ($0.limits.total, $0.limits.perHost, $0.questionPatience) = (total, perHost, 0.02) }
     ) { fixture, server in
       let app = fixture.client()
       try await app.begin()

@@ -267,7 +267,7 @@ import Testing
     add(1...2, app: 1, to: &scheduler)
     _ = decide(&scheduler)
     scheduler.setRepeatable(false, 1)
-    run(&scheduler, for: 10_000)
+    run(&scheduler, for: 3_000)
     add(3...4, app: 2, to: &scheduler)
     #expect(decide(&scheduler).stop == [2])
     stop([2], &scheduler)
