@@ -52,6 +52,8 @@ struct LiveTransfer {
   var pace: TransferPace?
   /// Of the present run; nil while none is under way.
   var rate: ShownRate?
+  /// Of the present run; nil while none is under way.
+  var repeatability: RunRepeatability?
   /// nil until it is first looked at.
   var discretion: TransferDiscretion?
 
@@ -99,6 +101,11 @@ struct LiveTransfer {
     started = head.started
     crashes = head.crashes
     delayedRequest = head.hasRun ? .settled : .unasked
+  }
+
+  /// Whether its run can be ended without harm, so that another one goes on.
+  func mayGoOnLater(at now: BootInstant) -> Bool {
+    repeatability?.mayGoOnLater(bytesPerSecond: rate?.perSecond(at: now) ?? 0) ?? true
   }
 
   mutating func add(_ reply: CancellationReply) { newReplies.append(reply) }

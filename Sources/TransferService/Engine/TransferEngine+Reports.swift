@@ -15,7 +15,9 @@ extension TransferEngine {
       transfers.update(id) {
         $0.expectedTotal = response.expectedContentLength
         $0.statusBase?.httpStatus = response.status
+        $0.repeatability?.answered()
       }
+      tellRepeatability(of: id)
       endThroughputWatch(ofUpload: id)
       stopIfOverQuota(id)
       let shown = shown(response, of: id)
@@ -49,7 +51,9 @@ extension TransferEngine {
         $0.rate?.add($0.sent == nil ? loss : new, at: clock.now)
         $0.sent = sent
         $0.discretion?.serverKeeps(kept)
+        $0.repeatability?.advanced(to: sent, kept: kept)
       }
+      tellRepeatability(of: id)
       apply(.progressed(kept), to: id)
       if transfer.machine.countedBytes != transfers[id]?.machine.countedBytes { acquit(id) }
       watchThroughput(of: id)
@@ -63,6 +67,13 @@ extension TransferEngine {
     case .asked: break
     }
     tellWatchers(of: id)
+  }
+
+  /// Has the scheduler know whether a run may be stopped for others.
+  func tellRepeatability(of id: TransferID) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard let transfer = transfers[id] else { return }
+    scheduler.setRepeatable(transfer.mayGoOnLater(at: clock.now), id)
   }
 
   private func push(_ push: ServicePush, to session: LiveSession) {

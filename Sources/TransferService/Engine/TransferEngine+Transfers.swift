@@ -102,8 +102,6 @@ extension TransferEngine {
     job.doubtfulFailures = transfer.machine.doubtfulFailures
     job.isAttended = session.machine.receiver != nil
     limit(id, as: start.stored.description)
-    // RFC 9110 §9.2.2: a request that changes something is not repeated for the sake of others.
-    scheduler.setRepeatable(job.request.isRepeatable, id)
     markRun(id)
     tries.began(id, offset: job.committedOffset, at: Moment(clock))
     let pace = pace(of: id)
@@ -111,8 +109,10 @@ extension TransferEngine {
     transfers.update(id) {
       $0.pace = pace
       $0.rate = ShownRate(at: clock.now)
+      $0.repeatability = RunRepeatability(job)
       $0.delayedRequest = .settled
     }
+    tellRepeatability(of: id)
     discretionaryRunBegan(id)
     countRun(id, received: job.committedOffset)
     runs[id] = runner.start(
@@ -123,7 +123,7 @@ extension TransferEngine {
   private func runEnded(_ outcome: DownloadOutcome, _ id: TransferID) {
     runs[id] = nil
     tries.ended(outcome, of: id, because: outcome.summary, at: Moment(clock))
-    transfers.update(id) { ($0.pace, $0.rate) = (nil, nil) }
+    transfers.update(id) { ($0.pace, $0.rate, $0.repeatability) = (nil, nil, nil) }
     withdrawQuestions(by: id)
     if let received = outcome.received { transfers.update(id) { $0.received = received } }
     log.info("transfer \(id) stopped running: \(outcome.summary)")

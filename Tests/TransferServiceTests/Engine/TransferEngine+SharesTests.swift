@@ -118,6 +118,71 @@ import TransferProtocol
     }
   }
 
+  struct Sending: Sendable, CustomTestStringConvertible {
+    enum Standing: Sendable { case givesWay, staysAlone, isAside }
+
+    let testDescription: String
+    var headers: [HeaderField] = []
+    /// Bytes of the file that are not sent in the end.
+    let unsent: Int64
+    var kept: Int64 = 0
+    var isAnswered = false
+    var rate: Int64 = 2_000
+    let standing: Standing
+  }
+
+  private static let fileSize: Int64 = 6_000_000
+
+  /// One transfer has a place at the host.
+  @Test(arguments: [
+    Sending(testDescription: "much is not sent yet", unsent: 5_000_000, standing: .givesWay),
+    Sending(testDescription: "the server may have the whole", unsent: 500_000, standing: .staysAlone),
+    Sending(testDescription: "the server says what it has", unsent: 500_000, kept: 1_000, standing: .givesWay),
+    Sending(
+      testDescription: "it has a key", headers: [HeaderField("Idempotency-Key", "\"1\"")], unsent: 500_000,
+      standing: .givesWay),
+    Sending(
+      testDescription: "the server answers before it has the whole", unsent: 5_000_000, isAnswered: true,
+      standing: .staysAlone),
+    Sending(
+      testDescription: "the server has the whole and answers once", unsent: 0, kept: 1_000, rate: 0, standing: .isAside),
+    Sending(
+      testDescription: "the server may have the whole, and takes no more", unsent: 500_000, rate: 0, standing: .isAside),
+  ]) func anUploadGivesWayWhileItsServerCanNotHaveTheWhole(_ sending: Sending) async throws {
+    let runner = ScriptedRunner()
+    try await withEngine(runner: runner, { $0.limits.perHost = 1 }) { fixture in
+      let path = fixture.appFolder.path + "/file"
+      try Data().write(to: URL(fileURLWithPath: path))
+      #expect(truncate(path, Int(Self.fileSize)) == 0)
+      let client = fixture.client()
+      try await client.begin()
+      let ids = try await client.create([.upload(path, to: "http://h/1", headers: sending.headers)])
+      try await eventually("it to run") { runner.running == ids }
+      let other = fixture.client("/other")
+      try await other.begin()
+      let new = try await other.create([.download("http://h/2")])
+      if sending.isAnswered { runner.report(.responded(ResponseSummary(url: "http://h/1", status: 200)), by: ids[0]) }
+      for step: Int64 in 0...9 {
+        let sent = Self.fileSize - sending.unsent - (9 - step) * 10 * sending.rate
+        let kept = KeptBytes(sending.kept, of: Self.fileSize)
+        runner.report(.sent(SentBytes(sent, of: Self.fileSize), kept: kept), by: ids[0])
+        for id in new where runner.running.contains(id) {
+          runner.report(.progressed(received: step << 20, expectedTotal: -1, kept: KeptBytes(step << 20)), by: id)
+        }
+        await fixture.advance(by: 10)
+      }
+      let running =
+        switch sending.standing {
+        case .givesWay: new
+        case .staysAlone: ids
+        case .isAside: ids + new
+        }
+      // The run that stops says so in a later turn.
+      try await eventually("what is to run") { runner.running == running }
+      #expect(runner.startedTwice == [])
+    }
+  }
+
   /// It may have changed something on its server.
   @Test func aPostIsNotSentTwiceForOthers() async throws {
     let runner = ScriptedRunner()
