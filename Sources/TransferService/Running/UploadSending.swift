@@ -39,7 +39,7 @@ final class UploadSending: @unchecked Sendable {
   /// first byte is sent.
   private static let endLength: Int64 = 8 << 20
   /// So many bytes may have reached the server that do not count as sent yet.
-  private static let onTheWay: Int64 = 1 << 20
+  static let onTheWay: Int64 = 1 << 20
 
   init(
     _ job: DownloadJob, runner: DownloadRunner, in context: LoadContext,
