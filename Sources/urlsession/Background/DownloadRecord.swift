@@ -1,4 +1,5 @@
 import Foundation
+import TransferProtocol
 
 /// The record that this program keeps of a background download beyond what the transfer service does: where the file
 /// was to go and where it went.
@@ -53,6 +54,19 @@ struct DownloadRecord: Codable, Sendable, Equatable {
 
   /// Whether `retry` can begin it again once it is over without its file.
   var canBeginAgain: Bool { isOfURLAlone == true && begunAgainAs == nil && isUpload != true }
+
+  /// After a change of its request: one that is more than a URL is not made again from the record.
+  func edited(_ edit: EditTransfer) -> DownloadRecord {
+    var record = self
+    if let url = edit.url {
+      record.url = PasswordURL(url).url
+      if record.url != url { record.isOfURLAlone = nil }
+    }
+    var rest = edit
+    rest.url = nil
+    if rest != EditTransfer(transfer: edit.transfer) { record.isOfURLAlone = nil }
+    return record
+  }
 
   init(session: String, url: String, destination: Destination, created: Date = Date()) {
     self.session = session

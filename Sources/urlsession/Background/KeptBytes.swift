@@ -45,12 +45,11 @@ struct KeptBytes: Sendable {
     } catch { return false }
   }
 
-  /// The resume data of the record, as long as its bytes are there.
+  /// The resume data of the record, as long as its bytes are there, as many as there were. Blocks.
   func resumeData(of record: DownloadRecord) -> Data? {
     use()
     guard let data = record.resumeData else { return nil }
-    let file = URLError(.unknown, userInfo: [NSURLSessionDownloadTaskResumeData: data]).resumeFile
-    return file.map { FileManager.default.fileExists(atPath: $0.path) } == true ? data : nil
+    return URLError(.unknown, userInfo: [NSURLSessionDownloadTaskResumeData: data]).hasWholeResumeFile ? data : nil
   }
 
   /// Removes what no command has used for long. A file's status changes when it is moved there. One that seems to be older than

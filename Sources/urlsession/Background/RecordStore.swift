@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import SystemServices
 import TransferProtocol
 
 /// The records, one small JSON file a download, named after its session. Several processes may use it.
@@ -25,6 +26,16 @@ struct RecordStore: Sendable {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     return names.filter { $0.hasSuffix(".json") }.compactMap { decode("\(folder)/\($0)") }
       .sorted { $0.created < $1.created }
+  }
+
+  /// The latest record of a transfer with that number: a service whose whole folder is gone begins with the first number again.
+  func latest(_ transfer: Int64) -> DownloadRecord? { all().last { $0.transfer == transfer } }
+
+  /// The lock of what only one command does with a record at a time, as long as the value is kept.
+  ///
+  /// - Returns: nil while another command has it.
+  func lock(_ session: String) -> FileLock? {
+    path(of: session).flatMap { try? FileLock.acquire("\($0).lock") }
   }
 
   /// Reads, changes and writes a record, undisturbed by other processes; `change` gets nil when there is none yet.
@@ -53,13 +64,14 @@ struct RecordStore: Sendable {
   func prune(now: Date = Date()) {
     for record in all() {
       guard let finished = record.finished, now.timeIntervalSince(finished) > RecordStore.keptFor else { continue }
-      if let path = path(of: record.session) { unlink(path) }
+      remove(record.session)
     }
   }
 
   /// Forgets a download that the service did not take.
   func remove(_ session: String) {
-    if let path = path(of: session) { unlink(path) }
+    guard let path = path(of: session) else { return }
+    for name in [path, "\(path).lock"] { unlink(name) }
   }
 
   private func decode(_ path: String) -> DownloadRecord? {

@@ -10,7 +10,8 @@ struct AppArgument: ExpressibleByArgument, Sendable, Equatable {
     guard !argument.isEmpty else { return nil }
     guard let real = realpath(argument, nil) else {
       // The app may have been removed since.
-      path = URL(fileURLWithPath: argument).standardizedFileURL.path
+      guard let absolute = try? CommandPath.absolute(argument) else { return nil }
+      path = absolute
       return
     }
     defer { free(real) }

@@ -46,7 +46,7 @@ enum BodyArgument: ExpressibleByArgument, Sendable, Equatable {
     case .file(let path):
       do {
         // A regular file is mapped, so that its size does not matter.
-        return try Data(contentsOf: URL(fileURLWithPath: path), options: .mappedIfSafe)
+        return try Data(contentsOf: URL(fileURLWithPath: try CommandPath.absolute(path)), options: .mappedIfSafe)
       } catch {
         throw CommandFailure(.usage, "\(path) can't be read", advice: "check the path after the @ of --data")
       }

@@ -35,7 +35,7 @@ extension TransferReport {
         return (TransferReport(snapshot.status, in: store), snapshot.tries ?? [])
       }
     } catch { throw CommandFailure.service(error) }
-    guard let record = store.all().first(where: { $0.transfer == id }),
+    guard let record = store.latest(id),
       let report = try await load(record, from: service)
     else { throw CommandFailure.unknown(transfers: [id]) }
     return (report, [])

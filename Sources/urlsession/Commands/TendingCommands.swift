@@ -124,8 +124,12 @@ struct EditCommand: AsyncParsableCommand {
 
   func run() async throws {
     let edit = edit
-    try await TendedTransfers(ids: [id], isQuiet: quiet).each { _, service in
+    let records = try RecordStore.usual()
+    try await TendedTransfers(ids: [id], isQuiet: quiet).each { status, service in
       _ = try await service.request(.editTransfer(edit))
+      if status.app.map({ $0 == OwnProgram.path }) ?? true {
+        _ = try? records.update(status.session) { $0?.edited(edit) }
+      }
       return "changed"
     }
   }

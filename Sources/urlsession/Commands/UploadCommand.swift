@@ -63,7 +63,7 @@ struct UploadCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let path = URL(fileURLWithPath: file).standardizedFileURL.path
+    let path = try CommandPath.absolute(file)
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue,
       FileManager.default.isReadableFile(atPath: path)

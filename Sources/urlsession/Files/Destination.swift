@@ -18,16 +18,14 @@ struct Destination: Codable, Sendable, Equatable {
   /// The argument of `-o`; nil is the current folder.
   init(argument: String?, currentFolder: String = FileManager.default.currentDirectoryPath) throws {
     guard let argument else {
-      self.init(path: currentFolder, isFolder: true)
+      self.init(path: try CommandPath.absolute(".", in: currentFolder), isFolder: true)
       try checkFolder()
       return
     }
     guard !argument.isEmpty else {
       throw CommandFailure(.usage, "-o was given an empty name", advice: "name a file or a folder")
     }
-    let absolute = URL(
-      fileURLWithPath: argument, relativeTo: URL(fileURLWithPath: currentFolder, isDirectory: true)
-    ).standardizedFileURL.path
+    let absolute = try CommandPath.absolute(argument, in: currentFolder)
     // A link is followed here, once, so that the file it names is replaced rather than the link.
     let path =
       Destination.kind(absolute) == S_IFREG

@@ -11,7 +11,7 @@ enum PrivateFile {
     func refuse(_ reason: String) -> CommandFailure {
       CommandFailure(.cannotWrite, "\(path) can't be written: \(reason)", advice: advice)
     }
-    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    let folder = (try CommandPath.absolute(path) as NSString).deletingLastPathComponent
     if path.isEmpty { throw refuse("the name is empty") }
     if path.hasSuffix("/") || Destination.isFolder(path) { throw refuse("it names a folder") }
     if Destination.isSpecialFile(path) {
@@ -25,7 +25,7 @@ enum PrivateFile {
   /// Replaces the file at `path` at once, with mode 0600. A device or pipe is written to.
   static func replace(_ path: String, with bytes: [UInt8]) throws {
     if Destination.isSpecialFile(path) {
-      let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+      let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: try CommandPath.absolute(path)))
       try handle.write(contentsOf: bytes)
       return try handle.close()
     }

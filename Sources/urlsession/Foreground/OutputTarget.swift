@@ -11,7 +11,8 @@ enum OutputTarget: Sendable, Equatable {
   static func namedTwice(_ options: [(name: String, path: String?)]) -> String? {
     var names: [String: String] = [:]
     for case (let name, let path?) in options where path != "-" && !Destination.isSpecialFile(path) {
-      let file = URL(fileURLWithPath: path).standardizedFileURL.resolvingSymlinksInPath().path
+      let absolute = (try? CommandPath.absolute(path)) ?? path
+      let file = URL(fileURLWithPath: absolute).resolvingSymlinksInPath().path
       if let earlier = names.updateValue(name, forKey: file) { return "\(earlier) and \(name)" }
     }
     return nil

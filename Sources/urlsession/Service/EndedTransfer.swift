@@ -10,7 +10,7 @@ struct EndedTransfer: Sendable, Equatable {
 
   /// nil for any other transfer.
   init?(_ report: TransferReport, _ record: DownloadRecord?) {
-    guard report.isLost || record.map({ EndedTransfer.hasFailed($0) }) == true else { return nil }
+    guard report.isLost || record.map({ EndedTransfer.hasFailed(report, $0) }) == true else { return nil }
     (self.report, self.record) = (report, record)
   }
 
@@ -18,14 +18,19 @@ struct EndedTransfer: Sendable, Equatable {
   init?(_ status: TransferStatus, in records: RecordStore) {
     // Before this program has taken its end, too.
     var report = TransferReport(status, in: records)
-    if report.outcome == nil, status.state == .completed, status.failure != nil { report.outcome = .failed }
+    if report.outcome == nil, status.state == .completed, let failure = status.failure {
+      let isCancelled = failure.domain == NSURLErrorDomain && failure.code == NSURLErrorCancelled
+      report.outcome = isCancelled ? .cancelled : .failed
+    }
     self.init(report, report.isOfOtherApp ? nil : records.read(status.session))
   }
 
-  private static func hasFailed(_ record: DownloadRecord) -> Bool {
-    switch record.outcome {
+  private init(report: TransferReport, record: DownloadRecord) { (self.report, self.record) = (report, record) }
+
+  private static func hasFailed(_ report: TransferReport, _ record: DownloadRecord) -> Bool {
+    switch record.outcome == .queued ? report.outcome : record.outcome {
     case .failed, .cancelled, .httpError: true
-    case .queued, .placing, .saved, .savedElsewhere: false
+    case nil, .queued, .placing, .saved, .savedElsewhere: false
     }
   }
 
@@ -34,15 +39,23 @@ struct EndedTransfer: Sendable, Equatable {
   /// - Returns: the sentence that says so.
   /// - Throws: `CommandFailure` where its request is not known, or the service does not take it.
   func beginAgain() async throws -> String {
+    let state = try DownloadNote.usualState()
+    let store = RecordStore(state: state)
     guard let record, record.canBeginAgain, let url = URL(string: record.url) else { throw refusal }
+    guard let lock = store.lock(record.session) else { throw refused(because: "another command begins it again") }
+    defer { withExtendedLifetime(lock) {} }
+    // One that had the lock before may have begun it.
+    if let present = store.read(record.session), !present.canBeginAgain {
+      throw EndedTransfer(report: report, record: present).refusal
+    }
     try record.destination.checkFolder()
-    let kept = KeptBytes(state: try DownloadNote.usualState()).resumeData(of: record)
+    let kept = KeptBytes(state: state).resumeData(of: record)
     let order = BackgroundOrder(
       request: RequestOptions.plainRequest(for: url), destination: record.destination,
       priority: URLSessionTask.defaultPriority,
       notifies: record.notifies == true, retry: record.retry, isOfURLAlone: true, resumeData: kept)
     let download = try await BackgroundDownload.start(order)
-    _ = try? download.store.update(record.session) { $0.map { EndedTransfer.ended($0, as: download.transfer) } }
+    _ = try? store.update(record.session) { $0.map { EndedTransfer.ended($0, as: download.transfer) } }
     download.leave()
     let from = kept == nil ? "" : ", from what had arrived"
     return "\(report.isLost ? "lost" : report.stateWord); begun again as transfer \(download.transfer)\(from)"
@@ -73,7 +86,11 @@ struct EndedTransfer: Sendable, Equatable {
       } else {
         "this program keeps the URL and the destination of a transfer, and not the other options of its command"
       }
-    return CommandFailure(
+    return refused(because: why)
+  }
+
+  private func refused(because why: String) -> CommandFailure {
+    CommandFailure(
       .transferFailed,
       "transfer \(report.transfer) is \(report.isLost ? "lost" : "over") and can't be tried again: \(why)",
       advice: advice)

@@ -70,7 +70,7 @@ struct TendedTransfers: Sendable {
     }
     for id in ids {
       guard let status = try await service.transfer(id)?.status else {
-        let record = ended == nil ? nil : records.all().first { $0.transfer == id }
+        let record = ended == nil ? nil : records.latest(id)
         var transfer: EndedTransfer?
         if let record, let report = try await service.report(of: record) { transfer = EndedTransfer(report, record) }
         if try await !begin(transfer, id) { unknown.append(id) }

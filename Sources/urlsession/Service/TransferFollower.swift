@@ -101,7 +101,7 @@ final class TransferFollower: Sendable {
     for transfer in followed.unknown {
       if let snapshot = try await connection.transfer(transfer) {
         apply(snapshot.status, to: &followed, feed)
-      } else if let record = store.all().first(where: { $0.transfer == transfer }),
+      } else if let record = store.latest(transfer),
         let report = try await connection.report(of: record), report.outcome != nil
       {
         if followed.update(report) { whenOver(report) }

@@ -40,6 +40,17 @@ struct RecordStoreTests {
     #expect(store.all().map(\.session) == ["t"])
   }
 
+  /// A service that has lost its folder numbers anew.
+  @Test func theLatestRecordOfANumberCounts() throws {
+    for (session, seconds) in [("s", 1_000.0), ("t", 3_000), ("u", 2_000)] {
+      var record = record(session)
+      record.transfer = 7
+      record.created = Date(timeIntervalSince1970: seconds)
+      try store.update(session) { _ in record }
+    }
+    #expect(store.latest(7)?.session == "t" && store.latest(8) == nil)
+  }
+
   @Test func folderIsPrivate() throws {
     try store.update("s") { _ in record("s") }
     var status = stat()

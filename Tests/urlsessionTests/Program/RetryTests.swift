@@ -75,6 +75,75 @@ struct RetryTests {
     await server.shutdown()
   }
 
+  /// A download that has failed with the first 100,000 bytes, and its number. `server` has the rest, unless it is asked for.
+  private func failedDownload(_ url: String) async throws -> String {
+    let failed = try await sandbox.run("download", url, "-o", "x", "--wait", "--retries", "0")
+    #expect(failed.status != 0, "\(failed.errors)")
+    let list = try await sandbox.run("list", "--all", "--json").json()["transfers"] as? [[String: Any]]
+    return "\(try #require(list?.first?["transfer"] as? Int))"
+  }
+
+  /// Cuts the first answer.
+  private func cuttingServer() async throws -> LoopbackServer {
+    let isUp = Gate()
+    return try await LoopbackServer.start { _ in
+      let fields: HeaderList = [("ETag", "\"v1\""), ("Accept-Ranges", "bytes"), ("Content-Length", "300000")]
+      guard !isUp.isOpen else {
+        return Reply([.head(200, fields: fields), .pattern(BytePattern(seed: 9), count: 300_000)])
+      }
+      isUp.open()
+      return Reply([.head(200, fields: fields), .pattern(BytePattern(seed: 9), count: 100_000), .closeAbruptly])
+    }
+  }
+
+  /// Another program has changed the file.
+  @Test(arguments: [50_000, 100_001]) func bytesThatAreNotThoseThatWereKeptAreNotUsed(length: Int) async throws {
+    let server = try await cuttingServer()
+    let number = try await failedDownload(server.url("/f").absoluteString)
+    let folder = sandbox.home.path + "/state/urlsession/parts/"
+    let file = try #require(FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String }.last)
+    #expect(truncate(folder + file, length) == 0)
+    let retried = try await sandbox.run("retry", number)
+    #expect(retried.status == 0 && !retried.text.contains("had arrived"), "\(retried.text)\(retried.errors)")
+    let again = try #require(retried.text.split(separator: " ").last).trimmingCharacters(in: .newlines)
+    #expect(try await sandbox.run("wait", again).status == 0)
+    #expect(sandbox.content("x") == Data(BytePattern(seed: 9).bytes(count: 300_000)))
+    await server.shutdown()
+  }
+
+  @Test func aDownloadBeginsOnceForSeveralCommands() async throws {
+    let server = try await cuttingServer()
+    let number = try await failedDownload(server.url("/f").absoluteString)
+    let commands = try (0..<3).map { _ in try sandbox.start(["retry", number]) }
+    var statuses: [Int32] = []
+    for command in commands { statuses.append(try await command.ended().status) }
+    #expect(statuses.sorted() == [0, 1, 1])
+    let list = try await sandbox.run("list", "--all", "--json").json()["transfers"] as? [[String: Any]]
+    #expect(list?.count == 2)
+    await server.shutdown()
+  }
+
+  /// The record has the URL that the request has now; with a field it is not enough for the request.
+  @Test(arguments: [true, false]) func anEditedDownloadBeginsWithItsPresentURL(isOfURLAlone: Bool) async throws {
+    let server = try await LoopbackServer.start { _ in .never }
+    let url = server.url("/f").absoluteString
+    let started = try await sandbox.run("download", url + "?old", "-o", "x", "--json")
+    let number = "\(try #require(try started.json()["transfer"] as? Int))"
+    let change = isOfURLAlone ? ["--url", url + "?new"] : ["-H", "A: b"]
+    #expect(try await sandbox.start(["edit", number] + change).ended().status == 0)
+    #expect(try await sandbox.run("cancel", number).status == 0)
+    // Its end may not have been taken yet.
+    let retried = try await sandbox.run("retry", number)
+    #expect(retried.status == (isOfURLAlone ? 0 : 1), "\(retried.text)\(retried.errors)")
+    if isOfURLAlone {
+      let list = try await sandbox.run("list", "--json").json()["transfers"] as? [[String: Any]]
+      #expect(list?.compactMap { $0["url"] as? String } == [url + "?new"])
+    } else {
+      #expect(retried.errors.contains("other options of its command"))
+    }
+    await server.shutdown()
+  }
+
   /// Of a status there are no bytes to go on from.
   @Test func aDownloadThatWasRefusedOrCancelledBeginsAgain() async throws {
     let isUp = Gate()

@@ -25,6 +25,12 @@ extension URLError {
     return nil
   }
 
+  /// Whether the file of a download's resume data is there, and has what the data says. Blocks.
+  package var hasWholeResumeFile: Bool {
+    guard let data = downloadTaskResumeData, let data = try? DownloadResumeData(decoding: data) else { return false }
+    return data.fileProblem == nil
+  }
+
   func adding(_ value: Data?, forKey key: String) -> URLError {
     guard let value else { return self }
     var userInfo = userInfo
