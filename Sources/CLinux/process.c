@@ -69,6 +69,15 @@ int clinux_open_process(pid_t pid) {
 #endif
 }
 
+int clinux_signal_process(int fd, int signal) {
+#ifdef SYS_pidfd_send_signal
+  return (int)syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
+#else
+  errno = ENOSYS;
+  return -1;
+#endif
+}
+
 static int release_object(struct dl_phdr_info *info, size_t size, void *data) {
   (void)size;
   // The kernel's own pages have no file.

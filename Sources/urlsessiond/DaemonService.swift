@@ -22,7 +22,8 @@ struct DaemonService: Service {
 
   private func serve() async throws {
     let log = configuration.log
-    guard let daemon = try await ServiceStart.start(configuration, log: log) else { return }
+    let started = try await ServiceStart.start(configuration, isSupervised: answersSupervisor, log: log)
+    guard let daemon = started else { return }
     let endpoint = configuration.adoptedSocket == nil ? configuration.socketPath : "the service manager's socket"
     log.notice("serving on \(endpoint), state in \(configuration.stateDirectory)")
     notifier.ready()

@@ -28,6 +28,10 @@ int clinux_spawn_detached(const char *path, char *const argv[], char *const envp
 /// descriptor, or -1 with errno set, ENOSYS before Linux 5.3.
 int clinux_open_process(pid_t pid);
 
+/// Sends a signal to the process of a descriptor that `clinux_open_process` has opened, and to no later one that has its
+/// number. Returns 0, or -1 with errno set.
+int clinux_signal_process(int fd, int signal);
+
 /// The kernel ends the process `pid` when it has computed for `seconds`, whether we still live or not. Returns 0, or -1
 /// with errno set.
 int clinux_limit_computing(pid_t pid, unsigned seconds);

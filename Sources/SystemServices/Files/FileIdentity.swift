@@ -20,6 +20,13 @@ package struct FileIdentity: Sendable, Equatable {
     self.init(status)
   }
 
+  /// The file that another process has open as that descriptor.
+  init?(descriptor: String, of pid: pid_t) {
+    var status = stat()
+    guard stat("/proc/\(pid)/fd/\(descriptor)", &status) == 0 else { return nil }
+    self.init(status)
+  }
+
   init?(descriptor: Int32) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { return nil }

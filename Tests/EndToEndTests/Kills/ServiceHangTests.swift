@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import LoopbackServer
 import Testing
@@ -43,6 +44,60 @@ import TransferScript
   @Test(.enabled(if: Namespaces.obstacleToMissingWatchers == nil, "\(Namespaces.obstacleToMissingWatchers ?? "")"))
   func aWorkerThatHangsIsReplacedWithoutWatchersToo() async throws {
     try await expectReplacement(of: Self.impatience, in: Namespaces.withoutWatchers)
+  }
+
+  /// No process watches it any more: the next supervisor finds it.
+  @Test func aWorkerThatHangsWithoutItsSupervisorIsReplaced() async throws {
+    let file = FileResource(size: 3 << 20)
+    file.update { $0.cuts = [.after(1 << 20, .stall)] }
+    let server = try await LoopbackServer.start { file.reply(to: $0) }
+    try await Home.run(Self.impatience) { home in
+      let app = try await home.start()
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
+      try await app.tell(.flush)
+      try await eventually("bytes") { file.bytesSent > 512 << 10 }
+      let hanging = try await home.service()
+      try await home.killSupervisor()
+      try await HomeProcess.stop(hanging)
+      // The one that is not of its folder leaves it alone.
+      try await home.startService("--state-dir", home.path + "/state/other")
+      #expect(home.processes().contains { $0.pid == hanging })
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "g"))
+      try await app.tell(.flush)
+      for label in ["f", "g"] {
+        try await home.log().waitFor(.didComplete, label: label)
+        home.expectArrived(label, file.version)
+      }
+      #expect(!home.processes().contains { $0.pid == hanging }, "it still hangs")
+      #expect(home.serviceLog.contains("process \(hanging) has no supervisor and did not answer"))
+      try await home.expectNothingKept()
+      try await app.quit()
+    }
+    await server.shutdown()
+  }
+
+  /// It moves its bytes, and answers.
+  @Test func aWorkerWithoutItsSupervisorThatIsWellStays() async throws {
+    let file = FileResource(size: 3 << 20)
+    let gate = Gate()
+    let server = try await LoopbackServer.start { file.reply(to: $0).preceded(by: [.waitFor(gate)]) }
+    try await Home.run(["URLSESSIOND_ANSWER_WAIT": "5"]) { home in
+      let app = try await home.start()
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
+      try await app.tell(.flush)
+      let service = try await home.service()
+      try await home.killSupervisor()
+      try await home.startService()
+      #expect(home.processes().filter { $0.role != .other }.map(\.pid) == [service])
+      #expect(home.serviceLog.contains("not needed"))
+      gate.open()
+      try await home.log().waitFor(.didComplete, label: "f")
+      home.expectArrived("f", file.version)
+      #expect(file.served.count == 1)
+      try await home.expectNothingKept()
+      try await app.quit()
+    }
+    await server.shutdown()
   }
 
   private func expectReplacement(of variables: [String: String], in place: [String] = []) async throws {

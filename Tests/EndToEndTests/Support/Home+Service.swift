@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import LoopbackServer
 import Testing
@@ -24,6 +25,20 @@ extension Home {
     kill(pid, SIGKILL)
     try await eventually("the end of process \(pid)") { !processes().contains { $0.pid == pid } }
     return pid
+  }
+
+  /// Kills what watches over the process that serves, and leaves that one alone.
+  func killSupervisor() async throws {
+    let pid = try #require(processes().first { $0.role == .supervisor }?.pid)
+    kill(pid, SIGKILL)
+    try await eventually("the end of process \(pid)") { !processes().contains { $0.pid == pid } }
+  }
+
+  /// Starts a service as an app does. Returns when it serves, or has ended since another one does.
+  func startService(_ arguments: String...) async throws {
+    let run = try await ProgramRun.run(
+      Programs.path("urlsessiond"), ["--spawn-detached"] + arguments, environment: environment)
+    #expect(run.status == 0, "\(run.errors)")
   }
 
   /// Cuts the supervisor's pause short, as an app does that starts the service.

@@ -23,8 +23,9 @@ import Testing
 
   @Test func processIsIdentifiedByItsStartTime() throws {
     let own = try #require(ProcessIdentity(pid: getpid()))
-    #expect(own.isAlive)
+    #expect(own.isAlive && own.parent == getppid())
     #expect(!ProcessIdentity(pid: own.pid, startTime: own.startTime + 1).isAlive)
+    #expect(ProcessIdentity(pid: own.pid, startTime: own.startTime + 1).parent == nil)
     #expect(ProcessIdentity(pid: -1) == nil)
   }
 
