@@ -83,9 +83,8 @@ struct ServiceCommand: AsyncParsableCommand {
       if let startReport { _ = fcntl(startReport, F_SETFD, FD_CLOEXEC) }
       var log = Logger(label: ServiceNames.program + " supervisor") { _ in StandardErrorLog() }
       log.logLevel = logLevel
-      let place = try SupervisorLock(socket: socket, state: state)
-      guard let lock = try await place.acquire(log: log) else { return }
-      defer { withExtendedLifetime(lock) {} }
+      guard let held = try await SupervisorLock(socket: socket, state: state).acquire(log: log) else { return }
+      defer { withExtendedLifetime(held.lock) {} }
       ProcessLimits.own()
       if let reason = await ServiceScope.enter() {
         log.notice("the service stays in the unit of the app that started it: \(reason)")
@@ -93,7 +92,7 @@ struct ServiceCommand: AsyncParsableCommand {
       let arguments = CommandLine.arguments.dropFirst().filter { !["--supervise", "--report-start"].contains($0) }
       let supervisor = try Supervisor(
         arguments: arguments + ["--supervised"],
-        locks: [place.path, TransferDaemon.lockPath(stateDirectory: state)],
+        locks: [held.path, TransferDaemon.lockPath(stateDirectory: state)],
         startReport: startReport, log: log)
       return try await ServiceGroup.run(supervisor, name: "supervisor", log: log)
     }

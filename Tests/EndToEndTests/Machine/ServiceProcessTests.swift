@@ -128,4 +128,27 @@ import Testing
       try await late.quit()
     }
   }
+
+  /// As one on a file system that is full, or can't be written any more.
+  @Test func aServiceStartsWhereTheRuntimeFolderTakesNoFile() async throws {
+    try await Home.run { home in
+      let runtime = home.path + "/run/urlsessiond"
+      try PrivateDirectory.ensure(runtime)
+      // Folders in the places of the files: no mode keeps root from making one.
+      let places = ["socket.supervisor", "socket.lock"].map { "\(runtime)/\($0)" }
+      for place in places { try PrivateDirectory.ensure(place) }
+      let app = try await home.start()
+      #expect(try await app.tasks().isEmpty)
+      let service = try await home.service()
+      #expect(home.processes().contains { $0.role == .supervisor })
+      #expect(!UnixListener.isAnswered(runtime + "/socket"))
+      // The next one does not start beside it.
+      try await home.startService()
+      #expect(home.processes().filter { $0.role == .service }.map(\.pid) == [service])
+      for place in places { #expect(rmdir(place) == 0) }
+      try await eventually("the socket in the runtime folder") { UnixListener.isAnswered(runtime + "/socket") }
+      #expect(try await home.service() == service)
+      try await app.quit()
+    }
+  }
 }
