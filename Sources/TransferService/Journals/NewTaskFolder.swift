@@ -87,12 +87,13 @@ struct NewTaskFolder: Sendable {
     return Records(journals: alive.sorted { $0.transfer < $1.transfer }, ended: ended, changes: changes)
   }
 
-  /// The highest number of a new task; 0 where there is none.
-  func highestTransfer() throws -> TransferID {
+  /// How far the queue had come when they were written; 0 where there are none.
+  func highest() throws -> QueueNumbers {
     // One file after the other is in memory.
-    try numbers().compactMap { number in
-      try disk.readableContent(of: path(number)).flatMap { NewTaskRecord.highestNumber(in: $0) }
-    }.max() ?? 0
+    try numbers().reduce(QueueNumbers()) { highest, number in
+      guard let content = try disk.readableContent(of: path(number)) else { return highest }
+      return highest.joined(with: NewTaskRecord.highest(in: content))
+    }
   }
 
   /// When the oldest file was written last; nil where there is none.

@@ -138,6 +138,8 @@ final class NewTaskJournal: Sendable {
       } catch { log.warning("a new task or a change is in the queue alone until it is copied: \(error)") }
     }
     guard !batch.content.isEmpty else { return }
+    // Those are on the disk: a queue that has fewer has lost the rest.
+    if let count = store.database.lastRecordedChanges { batch.content.append(NewTaskRecord.encode(count: count)) }
     let complete = batch
     do { try writeWhereThereIsRoom(complete) } catch {
       dropEnd(because: error)

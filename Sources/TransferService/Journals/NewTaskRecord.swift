@@ -11,7 +11,7 @@ enum NewTaskRecord {
   case ended([TransferID])
   case changed([QueueChange])
 
-  private enum Kind: String { case new, ended, changed }
+  private enum Kind: String { case new, ended, changed, counted }
 
   /// The program and the session of tasks that were created together.
   private struct Owner: Codable {
@@ -55,23 +55,28 @@ enum NewTaskRecord {
     changes.isEmpty ? Data() : frame(.changed, try MessageFraming.encode(changes))
   }
 
+  /// How many recorded changes the queue had when the records before this one were written.
+  static func encode(count: Int64) -> Data { frame(.counted, Data("\(count)".utf8)) }
+
   private static func frame(_ kind: Kind, _ content: Data) -> Data {
     Data("\(checksum(of: content)) \(kind.rawValue) \(content.count)\n".utf8) + content + Data("\n".utf8)
   }
 
   // MARK: Reading
 
-  /// The highest number of a new task; nil where there is none. Reads no descriptions.
-  static func highestNumber(in content: Data) -> TransferID? {
-    var highest: TransferID?
+  /// How far the queue had come when the records were written. Reads no descriptions.
+  static func highest(in content: Data) -> QueueNumbers {
+    var highest = QueueNumbers()
     frames(in: content) { kind, text in
+      if kind == .counted, let count = Int64(String(decoding: text, as: UTF8.self)) {
+        highest = highest.joined(with: QueueNumbers(changes: count).plausible)
+      }
       guard kind == .new else { return }
       let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
       for index in stride(from: 1, to: lines.count - 1, by: 2) {
-        guard let id = TransferID(String(decoding: lines[index].prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)),
-          id < TransferNumbers.end
+        guard let id = TransferID(String(decoding: lines[index].prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self))
         else { continue }
-        highest = max(highest ?? id, id)
+        highest = highest.joined(with: QueueNumbers(transfer: id).plausible)
       }
     }
     return highest
@@ -106,7 +111,7 @@ enum NewTaskRecord {
     case .ended:
       .ended(String(decoding: content, as: UTF8.self).split(separator: " ").compactMap { TransferID($0) })
     case .changed: (try? MessageFraming.decode([QueueChange].self, from: content)).map { .changed($0) }
-    case nil: nil
+    case .counted, nil: nil
     }
   }
 

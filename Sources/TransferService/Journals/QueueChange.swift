@@ -178,6 +178,9 @@ struct RecordedChange: Sendable {
     case thePowerFails
   }
 
+  /// A change that counts, and whose caller writes down what has to be known of it.
+  static let byItsCaller = RecordedChange(awaits: .nothing) { [] }
+
   let awaits: Wait
   /// Called once the change is in the queue.
   let content: @Sendable () throws -> [QueueChange]

@@ -19,11 +19,18 @@ final class GroupCommit: Sendable {
   private let queue = DispatchQueue(label: "transfer-store.commits", qos: .utility)
   private let waiting = Mutex<[Job]>([])
   private let recorder = Mutex<(@Sendable ([RecordedChange]) -> Void)?>(nil)
+  private let counted = Mutex<Int64?>(nil)
+  /// Called in each transaction with recorded changes. Returns its number.
+  private let count: @Sendable (Database) throws -> Int64?
   /// Called when the disk is full; true where there is space now.
   private let makeRoom: @Sendable () -> Bool
 
-  init(_ pool: DatabasePool, makeRoom: @escaping @Sendable () -> Bool) {
+  init(
+    _ pool: DatabasePool, counting count: @escaping @Sendable (Database) throws -> Int64? = { _ in nil },
+    makeRoom: @escaping @Sendable () -> Bool
+  ) {
     self.pool = pool
+    self.count = count
     self.makeRoom = makeRoom
   }
 
@@ -31,6 +38,9 @@ final class GroupCommit: Sendable {
   func recordChanges(_ recorder: @escaping @Sendable ([RecordedChange]) -> Void) {
     self.recorder.withLock { $0 = recorder }
   }
+
+  /// The number of the last transaction with recorded changes that is on the disk; nil before the first one.
+  var lastCounted: Int64? { counted.withLock { $0 } }
 
   /// - Parameters:
   ///   - record: is given to the recorder, where there is one.
@@ -82,7 +92,7 @@ final class GroupCommit: Sendable {
   /// Throws when none of them was written.
   private func together(_ jobs: [Job]) throws -> [(any Error)?] {
     var errors: [(any Error)?] = []
-    try pool.write { database in
+    let number = try pool.write { database in
       errors = try jobs.map { job in
         do {
           try database.inSavepoint {
@@ -96,12 +106,21 @@ final class GroupCommit: Sendable {
           return error
         }
       }
+      let isRecorded = zip(jobs, errors).contains { $0.record != nil && $1 == nil }
+      return isRecorded ? try count(database) : nil
     }
+    noteCount(number)
     return errors
   }
 
   private func alone(_ job: Job) -> (any Error)? {
-    func write() throws { try pool.write(job.work) }
+    func write() throws {
+      let number = try pool.write { database in
+        try job.work(database)
+        return job.record == nil ? nil : try count(database)
+      }
+      noteCount(number)
+    }
     do {
       do { try write() } catch let error as DatabaseError where error.isShortOfSpace {
         guard makeRoom() else { throw error }
@@ -109,5 +128,10 @@ final class GroupCommit: Sendable {
       }
       return nil
     } catch { return error }
+  }
+
+  private func noteCount(_ number: Int64?) {
+    guard let number else { return }
+    counted.withLock { $0 = number }
   }
 }

@@ -16,7 +16,7 @@ package final class QueueDatabase: Sendable {
   /// - Parameter makeRoom: Called when the disk is full; true where there is space now.
   init(_ pool: DatabasePool, makeRoom: @escaping @Sendable () -> Bool = { false }) {
     self.pool = pool
-    commits = GroupCommit(pool, makeRoom: makeRoom)
+    commits = GroupCommit(pool, counting: { try QueueNumbers.countChanges(in: $0) }, makeRoom: makeRoom)
   }
 
   package func read<Value>(_ work: (Database) throws -> Value) throws -> Value {
@@ -65,6 +65,9 @@ package final class QueueDatabase: Sendable {
 
   /// - Parameter recorder: see `GroupCommit`.
   func recordChanges(_ recorder: @escaping @Sendable ([RecordedChange]) -> Void) { commits.recordChanges(recorder) }
+
+  /// The number of the last transaction of this life with recorded changes; nil before the first one.
+  var lastRecordedChanges: Int64? { commits.lastCounted }
 
   /// Calls back when every change that was asked for before is on the disk, or was not made.
   package func whenWritten(_ done: @escaping @Sendable () -> Void) { commits.whenEnded(done) }

@@ -50,13 +50,18 @@ package enum QueueFile {
     }
   }
 
-  /// The highest number that a transfer of that queue has had; 0 where that can't be read, or there is no queue.
-  static func highestTransfer(in path: String) throws -> TransferID {
+  /// How far that queue has come; 0 where a number can't be read, or there is no queue.
+  static func numbers(in path: String) throws -> QueueNumbers {
     // To open a pipe waits.
-    guard !isNoFile(path), try LinuxFileSystem().size(of: path) ?? 0 > 0 else { return 0 }
-    do {
-      return try reader.withFile(path) { try TransferNumbers.highestGiven(in: $0, schema: QueueReader.schema) ?? 0 }
-    } catch let error as DatabaseError where !error.isOfTheMachine { return 0 }
+    guard !isNoFile(path), try LinuxFileSystem().size(of: path) ?? 0 > 0 else { return QueueNumbers() }
+    func readable(_ work: (Database) throws -> Int64?) throws -> Int64 {
+      do { return try reader.withFile(path, work) ?? 0 } catch let error as DatabaseError where !error.isOfTheMachine {
+        return 0
+      }
+    }
+    return QueueNumbers(
+      transfer: try readable { try TransferNumbers.highestGiven(in: $0, schema: QueueReader.schema) },
+      changes: try readable { try QueueNumbers.changes(in: $0, schema: QueueReader.schema) })
   }
 
   /// Writes all that is in one queue to a new file, which is on the disk when this returns. Every page is read, so most damage

@@ -58,7 +58,7 @@ struct QueueQuarantine {
   /// From here on the queue is set aside, by this service or by the next one.
   func begin(after earlier: Note?, reason: String, date: Date) throws -> Note {
     var note = Note(
-      highest: max(try highestNumber(), try highestRecorded(), earlier?.highest ?? 0),
+      highest: max(try highestNumber(), try recorded().transfer, earlier?.highest ?? 0),
       folder: "\(directory)/\(QueueQuarantine.folderName)/\(DatedFolder.name(date))", reason: reason)
     if try disk.size(of: queuePath) == nil { note.queueIsMissing = true }
     if let earlier, try !hasQueue(earlier) { note.folder = earlier.folder }
@@ -83,20 +83,19 @@ struct QueueQuarantine {
     try disk.syncDirectory(directory)
   }
 
-  /// The highest number of a transfer that the copy, a journal or a record of a new task has. A queue that has given away fewer
-  /// has lost changes that were on the disk.
-  func highestRecorded() throws -> TransferID {
+  /// How far the queue had come by what the copy, the journals and the records say. One that is behind that has lost changes that were
+  /// on the disk.
+  func recorded() throws -> QueueNumbers {
     let files = TransferFiles(directory: directory, disk: disk)
-    return try max(files.newTasks.highestTransfer(), files.journals.highestTransfer(), highestCopied())
+    return try files.newTasks.highest().joined(with: copied())
+      .joined(with: QueueNumbers(transfer: files.journals.highestTransfer()))
   }
 
-  /// The highest number of a transfer that the copy has; 0 where there is none, or it can't be read: a copy on a damaged part of
-  /// the disk keeps no queue from being used.
-  func highestCopied() -> TransferID {
-    let highest = QueueCopy(directory: directory, disk: disk).paths.compactMap {
-      try? QueueFile.highestTransfer(in: $0)
-    }
-    return highest.filter { $0 < TransferNumbers.end }.max() ?? 0
+  /// How far the copy had come; 0 where there is none, or it can't be read: a copy on a damaged part of the disk keeps no queue from
+  /// being used.
+  func copied() -> QueueNumbers {
+    QueueCopy(directory: directory, disk: disk).paths.compactMap { try? QueueFile.numbers(in: $0).plausible }
+      .reduce(QueueNumbers()) { $0.joined(with: $1) }
   }
 
   /// Moves the files of transfers, and a copy that can't be used: no queue says anything of them. A person may have use for

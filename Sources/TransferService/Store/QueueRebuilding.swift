@@ -34,10 +34,13 @@ struct QueueRebuilding {
   ///   - damaged: a duplicate of the damaged queue; nil where there is none.
   /// - Returns: also the files that no transfer of the new queue has any use for.
   func fill(_ path: String, from damaged: String?) throws -> (Result, LostFiles) {
-    let salvage = try damaged.flatMap { try QueueSalvage($0) }
-    defer { salvage?.close() }
     let connection = try QueueFile.open(path, checksReferences: false)
     defer { try? connection.close() }
+    let found = try damaged.flatMap { try QueueSalvage($0) }
+    defer { found?.close() }
+    // The copy has all of a queue without its last changes, and later.
+    let copied = try connection.read { try QueueNumbers.changes(in: $0) }
+    let salvage = try found?.recordedChanges().map { $0 < copied } == true ? nil : found
     let records = try files.newTasks.records()
     var result = Result()
     var proven: Set<TransferID> = []

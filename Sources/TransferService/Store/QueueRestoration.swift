@@ -43,14 +43,13 @@ struct QueueRestoration {
     let quarantine = QueueQuarantine(directory: directory, disk: disk)
     let isWhole = try isUsable(damaged, ifWhole: true)
     if isWhole {
-      let highest = try QueueFile.highestTransfer(in: new)
-      guard try highest < quarantine.highestRecorded() else {
+      guard try QueueFile.numbers(in: new).isBehind(quarantine.recorded()) else {
         try publish()
         return .damagedQueue
       }
     }
     // A queue without its last changes says nothing against a copy that has more of them.
-    let isBase = try isWhole && quarantine.highestCopied() <= QueueFile.highestTransfer(in: new)
+    let isBase = try isWhole && !QueueFile.numbers(in: new).isBehind(quarantine.copied())
     let copy = try isBase ? nil : QueueCopy(directory: directory, disk: disk).paths.first { try isUsable($0) }
     let hasCopy = copy != nil
     // The look at the copy has taken the place of the other one.

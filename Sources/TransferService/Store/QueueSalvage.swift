@@ -141,6 +141,9 @@ struct QueueSalvage {
     try readable { try TransferNumbers.highestGiven(in: $0) } ?? nil
   }
 
+  /// How many recorded changes it has had; nil where that can't be read.
+  func recordedChanges() throws -> Int64? { try readable { try QueueNumbers.changes(in: $0) } }
+
   struct Name {
     var id: Int64
     /// The app of a session; 0 for an app.

@@ -10,6 +10,8 @@ struct RaisedNumbers {
   /// The highest number of a transfer that is known of elsewhere than in the new queue.
   let highest: TransferID
   let date: Date
+  /// The highest number of recorded changes that is known of elsewhere than in the new queue.
+  var changes: Int64 = 0
 
   /// More transfers than apps leave with a service between two copies of its queue.
   static let unknownTransfers: TransferID = 100_000
@@ -33,6 +35,10 @@ struct RaisedNumbers {
             nextSequence = MAX(nextSequence, :first);
           """,
         arguments: ["first": first])
+      // With room for records that are found later, as on a disk that can't be read now.
+      try database.execute(
+        sql: "UPDATE firstNumbers SET recordedChanges = ?",
+        arguments: [max(try QueueNumbers.changes(in: database), changes) + RaisedNumbers.unknownTransfers])
     }
   }
 }

@@ -114,6 +114,9 @@ enum TransferSchema {
       // The server may have the request of a download that does harm when it arrives twice.
       try database.execute(sql: "ALTER TABLE transfers ADD COLUMN begun INTEGER NOT NULL DEFAULT 0")
     }
+    migrator.registerMigration("8 recorded changes") { database in
+      try database.execute(sql: "ALTER TABLE firstNumbers ADD COLUMN recordedChanges INTEGER NOT NULL DEFAULT 0")
+    }
     return migrator
   }
 

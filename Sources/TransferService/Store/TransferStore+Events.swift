@@ -45,7 +45,8 @@ extension TransferStore {
   package func acknowledge(
     _ sequences: [Int64], session: SessionID, ended: @escaping @Sendable (Result<Acknowledgement, any Error>) -> Void
   ) {
-    database.write({ try TransferStore.acknowledge(sequences, session: session, in: $0) }, ended: ended)
+    database.write(
+      { try TransferStore.acknowledge(sequences, session: session, in: $0) }, recording: .byItsCaller, ended: ended)
   }
 
   private static func acknowledge(_ sequences: [Int64], session: SessionID, in database: Database) throws

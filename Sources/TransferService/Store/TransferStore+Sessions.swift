@@ -192,7 +192,7 @@ extension TransferStore {
         sql: "UPDATE sessions SET launches = 0 WHERE id = ?", arguments: [session])
       return forgotten
     }
-    database.write(change, ended: ended)
+    database.write(change, recording: .byItsCaller, ended: ended)
   }
 
   /// Forgets acknowledged transfers that finished before `date` or are beyond the newest `limit` of their app, and

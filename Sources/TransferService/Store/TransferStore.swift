@@ -124,7 +124,9 @@ package final class TransferStore: Sendable {
       pool = try openDatabase(path)
     }
     guard let note else { return try TransferStore(pool, quarantine: nil, directory: directory, disk: disk, key: key) }
-    try RaisedNumbers(highest: max(note.highest, quarantine.highestNumber(note)), date: date).write(to: pool)
+    try RaisedNumbers(
+      highest: max(note.highest, quarantine.highestNumber(note)), date: date, changes: quarantine.recorded().changes
+    ).write(to: pool)
     // In the file itself, so that they are not lost with a log that is.
     _ = try? pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
     // The next copy may be a minute away, and until then rows that were read from the damaged queue would be nowhere else. Where
@@ -142,8 +144,11 @@ package final class TransferStore: Sendable {
   /// Finds a queue that is whole and not the one that it was: its log is gone or damaged, or its file has been removed since it was
   /// looked at, and SQLite has made another one.
   private static func expectEverything(in pool: DatabasePool, _ quarantine: QueueQuarantine) throws {
-    let highest = try pool.read { try TransferNumbers.highestGiven(in: $0) } ?? 0
-    guard try highest < quarantine.highestRecorded() else { return }
+    let numbers = try pool.read { database in
+      QueueNumbers(
+        transfer: try TransferNumbers.highestGiven(in: database) ?? 0, changes: try QueueNumbers.changes(in: database))
+    }
+    guard try numbers.isBehind(quarantine.recorded()) else { return }
     try pool.close()
     throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the last changes of the queue are gone")
   }

@@ -33,7 +33,7 @@ import Testing
 
   /// Adds changes while another one waits for the disk, and returns how they ended once all have.
   private func together(
-    _ commits: GroupCommit, _ changes: [@Sendable (Database) throws -> Void]
+    _ commits: GroupCommit, _ changes: [@Sendable (Database) throws -> Void], recording record: RecordedChange? = nil
   ) async throws -> [(any Error)?] {
     let (disk, isBusy) = (DispatchSemaphore(value: 0), Gate())
     let ended = Mutex<[(any Error)?]>([])
@@ -44,7 +44,7 @@ import Testing
     }
     defer { disk.signal() }
     try await isBusy.wait(within: patience)
-    for change in changes { commits.add(change) { error in ended.withLock { $0.append(error) } } }
+    for change in changes { commits.add(change, recording: record) { error in ended.withLock { $0.append(error) } } }
     disk.signal()
     await withCheckedContinuation { done in commits.whenEnded { done.resume() } }
     return ended.withLock { $0 }
@@ -69,6 +69,26 @@ import Testing
     let ended = try await together(commits(), [Self.insert(1), failing, Self.insert(3)])
     #expect(ended.map { $0 is Refused } == [false, true, false])
     #expect(try numbers == [1, 3])
+  }
+
+  /// One that fails, or has no record, does not count.
+  @Test func recordedChangesThatWaitTogetherCountOnce() async throws {
+    let commits = GroupCommit(
+      pool,
+      counting: { database in
+        try Self.insert(100)(database)
+        return try Int64.fetchOne(database, sql: "SELECT COUNT(*) FROM numbers WHERE number = 100")
+      }, makeRoom: { false })
+    let failing: @Sendable (Database) throws -> Void = { _ in throw Refused() }
+    let record = RecordedChange(.held(true, of: 1))
+    _ = try await together(commits, [Self.insert(1), Self.insert(2)])
+    _ = try await together(commits, [failing], recording: record)
+    _ = try await together(commits, [failing, failing], recording: record)
+    #expect(try numbers == [1, 2] && commits.lastCounted == nil)
+    _ = try await together(commits, [Self.insert(3), failing, Self.insert(4)], recording: record)
+    #expect(try numbers == [1, 2, 3, 4, 100] && commits.lastCounted == 1)
+    _ = try await together(commits, [Self.insert(5)], recording: record)
+    #expect(try numbers == [1, 2, 3, 4, 100, 5, 100] && commits.lastCounted == 2)
   }
 
   /// SQLite ends the whole transaction when the disk is full.

@@ -17,7 +17,8 @@ enum SchemaSample {
       UPDATE firstNumbers SET taskIdentifier = 9, sequence = 9;
       """,
     "6 uploads, holds and limits": sixth,
-    "7 begun requests": sixth + "UPDATE transfers SET begun = 1 WHERE id = 2;",
+    "7 begun requests": seventh,
+    "8 recorded changes": seventh + "UPDATE firstNumbers SET recordedChanges = 5;",
   ]
 
   private static let sixth =
@@ -27,6 +28,8 @@ enum SchemaSample {
       UPDATE transfers SET sealedRequest = X'0201' WHERE id = 2;
       UPDATE sessions SET recentLaunches = 2, sealedFields = X'0202';
       """
+
+  private static let seventh = sixth + "UPDATE transfers SET begun = 1 WHERE id = 2;"
 
   private static let first = #"""
     INSERT INTO apps (id, path, executable)
