@@ -195,7 +195,8 @@ package final class TransferDaemon: Sendable {
     // The lock is given back with this service, and not when the watcher has ended.
     stateWatch = PathWatcher { [weak stateLock, weak store] in
       if store?.isAway == true { return engine.folderIsAway() }
-      if stateLock?.isHeld(as: path) == false { engine.handOver(.lockIsGone) }
+      if stateLock?.isHeld(as: path) == false { return engine.handOver(.lockIsGone) }
+      if store?.hasLostFile == true { engine.fileOfQueueIsLost() }
     }
     stateWatch?.watch(folder: stateDirectory)
     networkToken = NetworkMonitor.shared.add { engine.networkChanged() }

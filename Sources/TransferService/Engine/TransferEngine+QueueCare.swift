@@ -43,6 +43,15 @@ extension TransferEngine {
     setTimer(.copy, in: settings.copyInterval - age) { $0.copyQueue() }
   }
 
+  /// A file of the queue was removed or replaced: the copy has what it had, and this service ends. May be called on any thread, and
+  /// more than once. A folder that is being removed with all that it has gets no copy.
+  func fileOfQueueIsLost() {
+    enter { engine in
+      guard engine.isServing else { return }
+      engine.setTimer(.copy, in: min(engine.settings.copyInterval, 1)) { $0.copyQueue() }
+    }
+  }
+
   private func copyQueue() {
     copyingQueue.async { [weak self, store, newTasks, log, clock] in
       let begin = clock.now

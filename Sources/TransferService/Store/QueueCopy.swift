@@ -23,10 +23,12 @@ struct QueueCopy {
   /// The last bytes of a disk are not for copies.
   private static let reserve: Int64 = 16 << 20
 
-  /// - Parameter database: The queue that is in use. Its file may have been removed; what it has can still be read.
-  func make(of database: QueueDatabase) throws {
+  /// - Parameters:
+  ///   - database: The queue that is in use.
+  ///   - isInPlace: Whether its files are. If not, what it has can still be read.
+  func make(of database: QueueDatabase, isInPlace: Bool) throws {
     try make { new in
-      if try disk.size(of: queuePath) != nil {
+      if isInPlace {
         // Else garbage in a long record would take the place of what the copy before has.
         try QueueFile.check(queuePath)
         try QueueFile.write(queuePath, to: new, disk: disk)

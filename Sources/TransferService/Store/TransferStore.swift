@@ -14,6 +14,7 @@ package final class TransferStore: Sendable {
   package let quarantine: Quarantine?
   /// The folder as it was opened.
   private let folder: HeldFolder
+  private let files: OpenQueueFiles
   private let directory: String
   private let disk: any DurableFileSystem
   let reserve: QueueReserve
@@ -35,6 +36,7 @@ package final class TransferStore: Sendable {
   ) throws {
     self.key = key
     folder = try HeldFolder(directory)
+    files = OpenQueueFiles("\(directory)/\(TransferStore.fileName)")
     let reserve = QueueReserve(directory: directory, disk: disk)
     database = QueueDatabase(pool) { reserve.release() }
     self.reserve = reserve
@@ -199,18 +201,24 @@ package final class TransferStore: Sendable {
     let size = try disk.size(of: "\(directory)/\(TransferStore.fileName)")
     try? reserve.restore()
     guard size ?? 0 <= limit else { return false }
+    let loss = try files.loss(on: disk)
     let isCurrent = try copied.withLock { copied in
       // By a statement, which fails where the queue was closed meanwhile.
       let changes = try database.writeWithoutTransaction { try Int.fetchOne($0, sql: "SELECT total_changes()") }
-      guard changes != copied || size == nil else { return true }
-      guard size == nil || database.damage == nil else { return false }
-      try database.watching { try QueueCopy(directory: directory, disk: disk).make(of: database) }
+      guard changes != copied || loss != nil else { return true }
+      guard loss != nil || database.damage == nil else { return false }
+      try database.watching {
+        try QueueCopy(directory: directory, disk: disk).make(of: database, isInPlace: loss == nil)
+      }
       copied = changes
       return true
     }
-    if size == nil { database.found("its file was removed while it was in use") }
+    if let loss { database.found(loss) }
     return isCurrent
   }
+
+  /// Whether a file of the queue was removed or replaced while it was in use: a copy has what it had.
+  package var hasLostFile: Bool { (try? files.loss(on: disk)) != nil }
 
   /// Looks for damage in a queue of more than so many bytes, one table after the other: each is read in a transaction of its
   /// own, so that the log of the database does not grow for as long as it takes to read all. Blocks.

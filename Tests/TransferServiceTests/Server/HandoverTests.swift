@@ -97,6 +97,28 @@ import TransferProtocol
     await next.shutDown()
   }
 
+  /// SQLite goes on with files that have no name: what is written to them is gone with the process.
+  @Test(arguments: ["", "-wal"]) func aServiceWhoseQueueIsRemovedEndsAndTheNextOneHasItsCopy(suffix: String)
+    async throws
+  {
+    var configuration = self.configuration
+    configuration.settings.copyInterval = 3_600
+    let first = Running(try await TransferDaemon.start(configuration))
+    let app = try await client()
+    _ = try await app.ask(.createTasks(CreateTasks(session: "s", tasks: [.download("http://h/", running: false)])))
+    #expect(unlink("\(configuration.stateDirectory)/\(TransferStore.fileName)\(suffix)") == 0)
+    await first.daemon?.untilIdle()
+    #expect(first.daemon?.damage?.hasSuffix("was removed while it was in use") == true)
+    let copy = "\(configuration.stateDirectory)/\(QueueCopy.fileName)"
+    #expect(try QueueFile.numbers(in: copy).transfer == 1)
+    app.close()
+    await first.end()
+
+    let next = try await successor(configuration)
+    #expect(try next.store.quarantine != nil && next.store.unfinishedHeads().map(\.id) == [1])
+    await next.shutDown()
+  }
+
   // MARK: A folder that is away
 
   private var away: String { folder.path + "/away" }

@@ -84,11 +84,19 @@ import TransferProtocol
     #expect(!FileManager.default.fileExists(atPath: copyPath))
   }
 
-  @Test func aQueueWhoseFileWasRemovedInUseIsCopiedAndLeft() throws {
+  /// - Parameter replaced: Whether there are other files then.
+  @Test(arguments: [["", "-wal", "-shm"], [""], ["-wal"]], [false, true])
+  func aQueueWhoseFileWasRemovedInUseIsCopiedAndLeft(suffixes: [String], replaced: Bool) throws {
     _ = try fixture.create(2, session: fixture.session().id)
-    for suffix in ["", "-wal", "-shm"] {
-      try FileManager.default.removeItem(atPath: "\(fixture.folder.path)/\(TransferStore.fileName)\(suffix)")
+    #expect(!store.hasLostFile)
+    for suffix in suffixes {
+      let path = "\(fixture.folder.path)/\(TransferStore.fileName)\(suffix)"
+      let content = replaced ? try Data(contentsOf: URL(fileURLWithPath: path)) : nil
+      try content?.write(to: URL(fileURLWithPath: path + ".other"))
+      try FileManager.default.removeItem(atPath: path)
+      if replaced { try FileManager.default.moveItem(atPath: path + ".other", toPath: path) }
     }
+    #expect(store.hasLostFile)
     let reasons = Mutex<[String]>([])
     store.whenDamaged { reason in reasons.withLock { $0.append(reason) } }
     try store.copyIfChanged()

@@ -1,0 +1,26 @@
+import SystemServices
+
+/// The files of a queue that is open. SQLite goes on with them where their names were removed, or given to other files, and all that is
+/// written then is gone with the process. A file is known by its identity.
+struct OpenQueueFiles: Sendable {
+  private let files: [(path: String, name: String, identity: FileIdentity)]
+
+  /// - Parameter path: that of the queue, which is open.
+  init(_ path: String) {
+    // A queue behind a symbolic link has its log elsewhere.
+    files = [("", "file"), ("-wal", "log")].compactMap { suffix, name in
+      FileIdentity(path: path + suffix).map { (path + suffix, name, $0) }
+    }
+  }
+
+  /// The loss of one of them, as a clause; nil where all are in their places. Throws where the machine can't look now.
+  func loss(on disk: any DurableFileSystem) throws -> String? {
+    for file in files {
+      guard try disk.size(of: file.path) != nil else { return "its \(file.name) was removed while it was in use" }
+      if let identity = FileIdentity(path: file.path), identity != file.identity {
+        return "its \(file.name) was replaced while it was in use"
+      }
+    }
+    return nil
+  }
+}
