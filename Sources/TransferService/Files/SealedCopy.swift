@@ -66,8 +66,14 @@ struct SealedBody: BodyContent {
 
   /// nil where the copy is not as long as it was made.
   init?(copy: String, chunks: SealedChunks, path: String) throws {
-    file = try SourceFile.open(copy)
+    let file = try SourceFile.open(copy)
     guard try Int64(file.regularStatus(path: copy).st_size) == chunks.sealedCount else { return nil }
+    self.init(file, chunks: chunks, path: path)
+  }
+
+  /// - Parameter file: Is as long as the chunks say.
+  init(_ file: SourceFile, chunks: SealedChunks, path: String) {
+    self.file = file
     self.chunks = chunks
     self.path = path
   }
@@ -103,13 +109,14 @@ struct SealedBody: BodyContent {
       return try chunks.open(UnsafeRawBufferPointer(sealed), index)
     } catch is SealedChunks.Damaged { throw damage } catch let error as SystemError {
       throw ErrorMapping.make(
-        .cannotOpenFile, because: "The transfer service's copy of \(path) can't be read: \(error).")
+        .cannotOpenFile, because: "The transfer service's copy of \(path) can't be read: \(error).", errno: error.code)
     }
   }
 
   private var damage: URLError {
     ErrorMapping.make(
       .cannotOpenFile,
-      because: "The transfer service's copy of \(path) was changed or damaged on the disk. Create the task again.")
+      because: "The transfer service's copy of \(path) was changed or damaged on the disk. Create the task again.",
+      underlying: SealedChunks.Damaged())
   }
 }

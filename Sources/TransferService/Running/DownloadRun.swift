@@ -163,6 +163,7 @@ final class DownloadRun: @unchecked Sendable {
   private var isAnsweredForGood: Bool { sending?.isAnsweredForGood ?? !mayRepeat }
 
   private func outcome(of error: any Error, received: Int64) -> DownloadOutcome {
+    let error = sending?.cause(of: error) ?? error
     let kept = sending?.kept ?? part.kept(of: received)
     if isStopped.withLock({ $0 }) { return .stopped(received: received) }
     if let need = ServiceLoadClient.NeedsApp.cause(of: error) { return .needsApp(need.sentence, received: received) }

@@ -70,10 +70,18 @@ final class UploadSending: @unchecked Sendable {
           + "which is not repeated: its method is \(job.request.method), it has no Idempotency-Key, and the server can't "
           + "resume uploads.")
     }
-    let source = try await open(identity)
+    do { return try await send(request, from: try await open(identity)) } catch {
+      // The server has had a part at most, and acts on none.
+      guard CopyFault.isDamage(error), sendsCopy else { throw error }
+      let source = try await openOriginal(identity, because: Self.damage)
+      return try await send(request, from: source)
+    }
+  }
+
+  private func send(_ request: URLRequest, from source: UploadSource) async throws -> LoadedResponse {
     self.source = source
     stored.sent = 0
-    if !isHarmless, identity.size <= Self.endLength { try await noteEnding() }
+    if !isHarmless, stored.size <= Self.endLength { try await noteEnding() }
     guard let version = ResumableUpload<UploadSending>.versionToOffer(in: request) else {
       // The app uses the protocol itself.
       return try await LoadPipeline.load(LoadRequest(request, body: source.body), in: context)
@@ -128,10 +136,19 @@ final class UploadSending: @unchecked Sendable {
         try SealedBody(copy: copy, chunks: chunks, path: path)
       }
       if let body { return UploadSource(.content(body), length: identity.size) }
-      problem = "The transfer service's copy of the file was changed or damaged on the disk"
+      problem = Self.damage
     } else {
       problem = "The key to the transfer service's copy of the file is gone"
     }
+    return try await openOriginal(identity, because: problem)
+  }
+
+  private static let damage = "The transfer service's copy of the file was changed or damaged on the disk"
+
+  /// In place of the copy, of which the problem tells why it is of no use.
+  private func openOriginal(
+    _ identity: URLLoadingSystem.FileIdentity, because problem: String
+  ) async throws -> UploadSource {
     runner.log.warning("transfer \(job.id): \(problem); the app's own file is sent if it is as it was")
     do { return try await openOriginal(identity) } catch let error as URLError where error.code == .cannotOpenFile {
       throw ErrorMapping.make(
@@ -238,6 +255,15 @@ final class UploadSending: @unchecked Sendable {
     context.loop.assertInEventLoop()
     return hasAnswer && !mayRepeat
   }
+
+  /// The error that ended the try. A copy of the service's own that can't be read now is no failure of the upload.
+  func cause(of error: any Error) -> any Error {
+    context.loop.assertInEventLoop()
+    guard sendsCopy else { return error }
+    return CopyFault.passing(error, at: runner.files.upload(job.id)) ?? error
+  }
+
+  private var sendsCopy: Bool { source != nil && original == nil }
 
   private var wasCutShort: Bool { !hasAnswer && stored.size - stored.sent > Self.onTheWay }
 

@@ -79,8 +79,13 @@ package enum ErrorMapping {
       underlying: URLError(.cannotLoadFromNetwork))
   }
 
+  /// - Parameter number: The system's, which the error has in `NSPOSIXErrorDomain` under it.
+  package static func make(_ code: URLError.Code, because sentence: String, errno number: Int32) -> URLError {
+    make(code, because: sentence, underlying: NSError(domain: NSPOSIXErrorDomain, code: Int(number)))
+  }
+
   /// - Parameter underlying: An error with the words of a library, which are no part of the sentence.
-  private static func make(_ code: URLError.Code, because sentence: String, underlying: any Error) -> URLError {
+  package static func make(_ code: URLError.Code, because sentence: String, underlying: any Error) -> URLError {
     URLError(code, userInfo: [NSLocalizedDescriptionKey: sentence, NSUnderlyingErrorKey: underlying])
   }
 

@@ -37,24 +37,21 @@ final class FileReader: BodyReader {
     init(_ number: Int32) { self.number = number }
     deinit { _ = Glibc.close(number) }
 
-    /// How many bytes were read into `space`; nil when the file can't be read.
-    func read(into space: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
+    /// How many bytes were read into `space`, or the number of the system's error.
+    func read(into space: UnsafeMutableRawBufferPointer, at offset: Int64) -> Result<Int, ReadFailure> {
       while true {
         let count = pread(number, space.baseAddress, space.count, off_t(offset))
-        if count >= 0 { return count }
-        guard errno == EINTR else { return nil }
+        if count >= 0 { return .success(count) }
+        let number = errno
+        guard number == EINTR else { return .failure(ReadFailure(number: number)) }
       }
     }
 
     /// The first bytes of the file, or the number of the system's error.
     func beginning(_ count: Int) -> Result<[UInt8], ReadFailure> {
       var bytes = [UInt8](repeating: 0, count: count)
-      let (read, number) = bytes.withUnsafeMutableBytes { space in
-        let read = self.read(into: space, at: 0)
-        return (read, errno)
-      }
-      guard let read else { return .failure(ReadFailure(number: number)) }
-      return .success(Array(bytes.prefix(read)))
+      let read = bytes.withUnsafeMutableBytes { self.read(into: $0, at: 0) }
+      return read.map { Array(bytes.prefix($0)) }
     }
   }
 
@@ -66,10 +63,13 @@ final class FileReader: BodyReader {
     func read(into space: UnsafeMutableRawBufferPointer, at offset: Int64, isMeasured: Bool) throws -> Int {
       switch self {
       case .file(let descriptor, let url):
-        guard let count = descriptor.read(into: space, at: offset), count > 0 || !isMeasured else {
-          throw fileError(.cannotOpenFile, url, "changed or became unreadable while it was read")
+        let problem = "changed or became unreadable while it was read"
+        switch descriptor.read(into: space, at: offset) {
+        case .success(let count):
+          guard count > 0 || !isMeasured else { throw fileError(.cannotOpenFile, url, problem) }
+          return count
+        case .failure(let failure): throw fileError(.cannotOpenFile, url, problem, errno: failure.number)
         }
-        return count
       case .content(let content):
         let count = try content.read(into: space, at: offset)
         guard count > 0, count <= space.count else {
@@ -196,9 +196,9 @@ final class FileReader: BodyReader {
 
   static func failure(_ number: Int32, _ url: URL) -> URLError {
     switch number {
-    case EACCES, EPERM: fileError(.noPermissionsToReadFile, url, "may not be read")
-    case ENOENT, ENOTDIR: fileError(.fileDoesNotExist, url, "does not exist")
-    default: fileError(.cannotOpenFile, url, String(cString: strerror(number)))
+    case EACCES, EPERM: fileError(.noPermissionsToReadFile, url, "may not be read", errno: number)
+    case ENOENT, ENOTDIR: fileError(.fileDoesNotExist, url, "does not exist", errno: number)
+    default: fileError(.cannotOpenFile, url, String(cString: strerror(number)), errno: number)
     }
   }
 
@@ -304,6 +304,10 @@ final class FileReader: BodyReader {
   }
 }
 
-private func fileError(_ code: URLError.Code, _ url: URL, _ what: String) -> URLError {
-  ErrorMapping.urlError(ErrorMapping.make(code, because: "The file \(url.path) \(what)."), url: url)
+/// - Parameter number: That of the system's error; nil where it had none.
+private func fileError(_ code: URLError.Code, _ url: URL, _ what: String, errno number: Int32? = nil) -> URLError {
+  let sentence = "The file \(url.path) \(what)."
+  let error =
+    number.map { ErrorMapping.make(code, because: sentence, errno: $0) } ?? ErrorMapping.make(code, because: sentence)
+  return ErrorMapping.urlError(error, url: url)
 }

@@ -95,6 +95,7 @@ package final class FaultyFileSystem: DurableFileSystem {
   private let disk = LinuxFileSystem()
   private let state = Mutex(State())
   private let hold = Mutex<Hold?>(nil)
+  private let watch = Mutex<(@Sendable (String) -> Void)?>(nil)
 
   package init() {}
 
@@ -112,6 +113,9 @@ package final class FaultyFileSystem: DurableFileSystem {
     }
     return try await body { new.isReached }
   }
+
+  /// Has `action` called with each path whose size was told.
+  package func watchSizes(_ action: (@Sendable (String) -> Void)?) { watch.withLock { $0 = action } }
 
   package func set(_ faults: [Fault]) { state.withLock { $0.faults = faults } }
 
@@ -155,7 +159,11 @@ package final class FaultyFileSystem: DurableFileSystem {
     return try disk.folder(path)
   }
 
-  package func size(of path: String) throws -> Int64? { try disk.size(of: path) }
+  package func size(of path: String) throws -> Int64? {
+    let size = try disk.size(of: path)
+    watch.withLock { $0 }?(path)
+    return size
+  }
 
   package func content(of path: String) throws -> Data? {
     try state.withLock { try $0.fail(.read, path) }

@@ -92,16 +92,22 @@ extension TransferEngineUploadsTests {
     }
   }
 
-  @Test func aChangedCopyEndsTheUpload() async throws {
-    try await UploadDesk(["POST": [UploadDesk.take()]]).run { fixture, server in
+  /// The app's own file has the same bytes, as long as it is as it was.
+  @Test(arguments: [true, false]) func noByteOfAChangedCopyIsSent(isFileThere: Bool) async throws {
+    try await UploadDesk(["POST": [UploadDesk.take(), UploadDesk.take()]]).run { fixture, server in
       let completion = try await end(
-        ofUploadWith: { fixture, _, copy in
+        ofUploadWith: { fixture, path, copy in
+          if !isFileThere { try FileManager.default.removeItem(atPath: path) }
           let file = try #require(FileHandle(forUpdatingAtPath: copy))
           try file.seek(toOffset: 300_000)
           try file.write(contentsOf: Data([1, 2, 3]))
           try file.close()
           return fixture
         }, in: fixture, server)
+      guard !isFileThere else {
+        #expect(completion.failure == nil && server.requests.last?.body.bytes == Self.bytes(600_000))
+        return
+      }
       let failure = try #require(completion.failure)
       #expect(failure.code == URLError.Code.cannotOpenFile.rawValue)
       #expect(failure.message.contains("was changed or damaged on the disk"))

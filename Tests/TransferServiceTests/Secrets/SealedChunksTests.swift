@@ -100,7 +100,8 @@ import Testing
     for index in 0...2 {
       let start = index * Self.chunk
       if damage.lost.contains(index) {
-        #expect(throws: URLError.self) { _ = try body.read(10, at: start) }
+        let error = #expect(throws: URLError.self) { _ = try body.read(10, at: start) }
+        #expect(error.map { CopyFault.isDamage($0) && CopyFault.passing($0, at: copy) == nil } == true)
       } else {
         #expect(try Array(body.read(10, at: start)) == Array(bytes(count)[start..<start + 10]))
       }
@@ -137,6 +138,15 @@ import Testing
     let chunks = try seal(300)
     let body = try #require(try open(SealedChunks(key: SymmetricKey(size: .bits256), count: chunks.count)))
     #expect(throws: URLError.self) { _ = try body.whole() }
+  }
+
+  /// The file of the process's memory has no byte at its start that can be read.
+  @Test func anErrorOfTheDiskIsNoDamage() throws {
+    let body = SealedBody(
+      try SourceFile.open("/proc/self/mem"), chunks: SealedChunks(key: key, count: 300), path: "/file")
+    let error = #expect(throws: URLError.self) { _ = try body.read(10, at: 0) }
+    #expect(error.flatMap { CopyFault.passing($0, at: copy) } == SystemError(EIO, "read", path: copy))
+    #expect(error.map { CopyFault.isDamage($0) } == false)
   }
 
   @Test func aFileOfTheGreatestLengthHasBounds() {

@@ -38,4 +38,18 @@ import Testing
     }.value
     #expect(read.count == count && BytePattern().matches(read))
   }
+
+  /// The file of the process's memory has no byte at its start that can be read.
+  @Test(arguments: [("/proc/self/mem", EIO), ("/proc/self/nothing", ENOENT)])
+  func anErrorHasThatOfTheSystemUnderIt(path: String, code: Int32) async throws {
+    let executor = try #require(LoopExecutor.all.first)
+    let error = await Task(executorPreference: executor) { () -> URLError? in
+      do {
+        _ = try await FileReader.open(URL(fileURLWithPath: path), loop: executor.loop)
+        return nil
+      } catch { return error as? URLError }
+    }.value
+    let cause = try #require(error?.userInfo[NSUnderlyingErrorKey] as? NSError)
+    #expect(cause.domain == NSPOSIXErrorDomain && cause.code == Int(code))
+  }
 }
