@@ -2,8 +2,8 @@ import Foundation
 import SystemServices
 
 /// Transfers whose ends are to be written to the queue. They are gathered for as long as further requests wait, or earlier
-/// ends are being written, so that one commit serves many. Those that wait for resume points, or for the key that seals them,
-/// hold none of the others up.
+/// ends are being written, so that one commit serves many. Those that wait for resume points, or for the key that seals
+/// them, hold none of the others up.
 struct GatheredEnds {
   /// Callers wait for the answer: no longer than this many seconds, and for no more others than that.
   private static let patience: TimeInterval = 0.1
@@ -43,6 +43,9 @@ struct GatheredEnds {
 
   /// Transfers that were taken and are not written yet. `release` has to follow.
   mutating func hold(_ transfers: [TransferID]) { held.formUnion(transfers) }
+
+  /// They are not written in this life of the service.
+  mutating func giveUp(_ transfers: [TransferID]) { held.subtract(transfers) }
 
   mutating func release(_ transfers: [TransferID], at now: BootInstant) {
     held.subtract(transfers)

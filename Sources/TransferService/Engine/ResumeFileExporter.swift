@@ -11,6 +11,8 @@ final class ResumeFileExporter: Sendable {
     var point: ResumePoint?
     /// Of an upload, which has no file.
     var uploadPoint: UploadPoint?
+    /// A folder is gone that may come back with the bytes.
+    var missing: SystemError?
   }
 
   private let queue = DispatchQueue(label: "transfer-service.resume-export", qos: .utility)
@@ -52,6 +54,8 @@ final class ResumeFileExporter: Sendable {
     do {
       guard let stored = try store.transfer(id) else { return Export() }
       return Export(point: try makePoint(stored), uploadPoint: stored.upload?.point)
+    } catch let error as SystemError where error.isNotFound && error.path?.hasPrefix(files.directory) == true {
+      return Export(missing: error)
     } catch {
       log.error("transfer \(id) ends without a resume point: \(error)")
       return Export()
@@ -62,8 +66,10 @@ final class ResumeFileExporter: Sendable {
   private func makePoint(_ stored: StoredTransfer) throws -> ResumePoint? {
     guard !stored.isDamaged, stored.head.committedOffset > 0, let validator = stored.validator,
       validator.condition != nil,
-      let size = try files.disk.size(of: files.partial(stored.head.id)), size >= stored.head.committedOffset
+      let size = try files.size(of: "\(stored.head.id)", in: TransferFiles.partialName),
+      size >= stored.head.committedOffset
     else { return nil }
+    try files.requireFolder(TransferFiles.deliveryName)
     var point = ResumePoint(
       path: try files.makeResumeFile(stored.head.id), offset: stored.head.committedOffset,
       url: stored.description.request.url, expectedTotal: stored.head.expectedTotal)

@@ -82,7 +82,9 @@ extension TransferEngine {
       switch result {
       case .success(let path): preparedFiles[id] = .ready(path)
       case .failure(is TransferFiles.ChangedFile): preparedFiles[id] = .changed
-      case .failure(let error): preparedFiles[id] = .failed(error)
+      case .failure(let error):
+        preparedFiles[id] = .failed(error)
+        storageIsSuspect(after: error)
       }
     }
     // The events behind this one wait for it in any case.

@@ -8,6 +8,7 @@ extension TransferEngine {
   /// - Parameter requestsWait: whether further requests have arrived, whose cancellations belong to the same commit.
   func writeEnds(requestsWait: Bool) {
     dispatchPrecondition(condition: .onQueue(queue))
+    if !isServing { giveUpEndsAwaitingStorage() }
     while gatheredEnds.isDue(requestsWait: requestsWait, at: clock.now) {
       let ids = gatheredEnds.take()
       let exporting = ids.filter(needsExport)
@@ -39,6 +40,8 @@ extension TransferEngine {
   }
 
   private func exported(_ exports: [TransferID: ResumeFileExporter.Export], of ids: [TransferID]) {
+    let waiting = holdEndsWithoutFolder(ids, exports)
+    let ids = ids.filter { !waiting.contains($0) }
     for id in ids {
       transfers.update(id) {
         $0.isExportTried = true
@@ -48,6 +51,35 @@ extension TransferEngine {
       if transfers[id] == nil, let path = exports[id]?.point?.path { removeFiles(.file(path)) }
     }
     gatheredEnds.release(ids, at: clock.now)
+  }
+
+  // MARK: Folders that are gone
+
+  /// Those whose bytes may come back with their folder stay held until a probe succeeds.
+  private func holdEndsWithoutFolder(
+    _ ids: [TransferID], _ exports: [TransferID: ResumeFileExporter.Export]
+  ) -> Set<TransferID> {
+    let waiting = ids.filter { exports[$0]?.missing != nil }
+    guard let id = waiting.first, let error = exports[id]?.missing else { return [] }
+    log.warning("the ends of \(waiting.count) transfers wait for what they have received: \(error)")
+    endsAwaitingStorage += waiting
+    storageIsSuspect(after: error)
+    return Set(waiting)
+  }
+
+  /// Their files are looked for once more.
+  func releaseEndsAwaitingStorage() {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard !endsAwaitingStorage.isEmpty else { return }
+    gatheredEnds.release(endsAwaitingStorage, at: clock.now)
+    endsAwaitingStorage = []
+  }
+
+  /// The service ends. The next one has these transfers as they were, and no caller was told of their ends.
+  private func giveUpEndsAwaitingStorage() {
+    guard !endsAwaitingStorage.isEmpty else { return }
+    gatheredEnds.giveUp(endsAwaitingStorage)
+    endsAwaitingStorage = []
   }
 
   /// Those that are still to be written: a transfer may have gone with its session.

@@ -4,12 +4,13 @@ import SystemServices
 
 /// Loads a finished download again whose file an app has written into before it acknowledged it. That can happen where the
 /// service was killed meanwhile, and its lease with it; where the app was kept waiting longer than the kernel does; and where there was no room for
-/// a copy. So is one whose file is no file any more.
+/// a copy. So is one whose file is no file any more, or is gone although its folder is there.
 extension TransferEngine {
   /// The events of the session wait until the queue has changed, and are read again then.
   ///
+  /// - Parameter cause: a clause about the file.
   /// - Returns: false where the request can't be repeated.
-  func loadAgain(_ event: StoredEvent, session: LiveSession) throws -> Bool {
+  func loadAgain(_ event: StoredEvent, because cause: String, session: LiveSession) throws -> Bool {
     dispatchPrecondition(condition: .onQueue(queue))
     let (id, transfer) = (session.id, event.transfer)
     guard let stored = try store.transfer(transfer), !stored.isDamaged, stored.upload == nil,
@@ -17,8 +18,7 @@ extension TransferEngine {
       // The password of such a URL went with the end of the transfer.
       URLComponents(string: stored.description.request.url)?.user == nil
     else { return false }
-    log.warning(
-      "transfer \(transfer) is loaded again: its file was changed before its app acknowledged it")
+    log.warning("transfer \(transfer) is loaded again: its file \(cause), and its app has not acknowledged it")
     preparedFiles[transfer] = .preparing
     whenWritten {
       store.loadAgain(transfer, started: DurableInstant(clock.now, clock: clock), ended: $0)

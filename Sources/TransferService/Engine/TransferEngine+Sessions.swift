@@ -107,8 +107,13 @@ extension TransferEngine {
       switch try takeFile(of: event, session: session) {
       case .ready(let path?):
         return .ready(.finishedDownloading(FinishedDownload(path: path, response: response, byteCount: count)))
-      case .ready(nil): loseFile(of: event, session: session)
-      case .changed: if try !loadAgain(event, session: session) { loseFile(of: event, session: session) }
+      case .ready(nil):
+        // One that was set aside is told.
+        if try !filesKept(of: [event.transfer]).isEmpty || !loadAgain(event, because: "is gone", session: session) {
+          loseFile(of: event, session: session)
+        }
+      case .changed:
+        if try !loadAgain(event, because: "was changed", session: session) { loseFile(of: event, session: session) }
       case .preparing, .failed: break
       }
       return .awaitsFile
@@ -121,6 +126,7 @@ extension TransferEngine {
       domain: NSURLErrorDomain, code: URLError.Code.cannotOpenFile.rawValue,
       message: "The downloaded file was removed or changed before its delivery was acknowledged.",
       url: event.completion.response?.url)
+    keepDelivery(of: event)
     if let path = filesKept(of: [event.transfer])[event.transfer] {
       failure.message += " \(TransferEngine.sentence(ofFileKeptAt: path))"
     }
@@ -132,6 +138,13 @@ extension TransferEngine {
     } then: { engine, result in
       engine.fileIsLost(result, of: transfer, session: id)
     }
+  }
+
+  private func keepDelivery(of event: StoredEvent) {
+    do {
+      try files.setAsideDelivery(
+        of: event.transfer, count: event.completion.countOfBytesReceived, date: clock.date)
+    } catch { log.warning("what the app of transfer \(event.transfer) was given was not set aside: \(error)") }
   }
 
   private func fileIsLost(_ result: Result<Int, any Error>, of transfer: TransferID, session id: SessionID) {

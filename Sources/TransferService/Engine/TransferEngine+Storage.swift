@@ -13,6 +13,16 @@ extension TransferEngine {
     planStorageProbe()
   }
 
+  /// Something else than a run has met a fault. It may be that of one file, so other transfers go on unless a probe finds one as
+  /// well. A full disk keeps back only what it has no room for.
+  func storageIsSuspect(after error: any Error) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    guard !SpaceShortage.isCause(of: error), StorageFault.sentence(ofReading: error, in: files.directory) != nil else {
+      return
+    }
+    planStorageProbe()
+  }
+
   /// The folder of the queue was moved away, or something covers it. What runs stops and keeps what it has. May be called on any
   /// thread, and more than once.
   func folderIsAway() {
@@ -50,19 +60,23 @@ extension TransferEngine {
     }
   }
 
+  private func storageIsWell() {
+    releaseEndsAwaitingStorage()
+    guard !storage.isAvailable else { return }
+    log.notice("the storage can be used again")
+    storage.recovered()
+    renewRunMarks()
+    scheduler.clockMoved()
+    for id in transfers.ids { tellWatchers(of: id) }
+  }
+
   private func storageProbed(_ result: Result<Void, any Error>) {
     isProbingStorage = false
     switch result {
-    case .success:
-      log.notice("the storage can be used again")
-      storage.recovered()
-      renewRunMarks()
-      scheduler.clockMoved()
-      for id in transfers.ids { tellWatchers(of: id) }
+    case .success: storageIsWell()
     case .failure(let error):
       let sentence = store.isAway ? awaySentence : StorageFault.sentence(of: error, in: files.directory)
-      storage.failed(sentence ?? "The storage of the service can't be used: \(error).", at: clock.now)
-      planStorageProbe()
+      storageFailed(sentence ?? "The storage of the service can't be used: \(error).")
     }
   }
 }

@@ -70,6 +70,8 @@ package final class TransferEngine: @unchecked Sendable {
   var clientsAwaitingKey: Set<UInt64> = []
   /// Transfers whose ends are written when it is known whether there is a key.
   var endsAwaitingKey: [TransferID] = []
+  /// Transfers whose ends are written when the folders with what they have received are there again.
+  var endsAwaitingStorage: [TransferID] = []
   var waitingCancellations: WaitingCancellations
   var gatheredEnds = GatheredEnds()
   /// How many changes of the queue are being written.

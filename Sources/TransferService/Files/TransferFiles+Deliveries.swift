@@ -4,8 +4,8 @@ import SystemServices
 /// The files that apps are given: `delivery/7.….tmp` of transfer 7. The complete file stays as it was received whatever an app
 /// does with those: each is a file of its own, or is one before the app can write into it.
 extension TransferFiles {
-  /// A file with the bytes of a complete one, for one delivery of its event. nil when there is no such file, or when it has
-  /// another length than `count`.
+  /// A file with the bytes of a complete one, for one delivery of its event. nil when there is no such file, nor an earlier
+  /// delivery that is known to have its bytes, or when it has another length than `count`.
   ///
   /// It is a clone where the file system has them. Else a large file is leased where that can be: it is a hard link, and the
   /// complete file is copied later. Others are copied. All of it is on the disk when this returns: the complete file is
@@ -21,7 +21,8 @@ extension TransferFiles {
   ///   - unclaimed: how many of the free bytes of the disk may be used.
   ///   - later: nil: nothing is leased.
   ///   - isLinked: called where it is a hard link without a lease.
-  /// - Throws: `ChangedFile` where an app has written into the complete file.
+  /// - Throws: `ChangedFile` where an app has written into the complete file, and ENOENT where a folder is gone, which may come
+  ///   back with the file.
   package func makeDelivery(
     _ transfer: TransferID, count: Int64, unclaimed: @escaping (Int64) -> Int64 = { $0 }, later: LaterCopies? = nil,
     isLinked: () -> Void = {}
@@ -48,7 +49,8 @@ extension TransferFiles {
   /// - Parameter isLeased: whether the complete file is leased, and stays it until this has returned.
   private func make(_ order: Order, isLeased: Bool, _ isLinked: () -> Void) throws -> String? {
     let (transfer, count) = (order.transfer, order.count)
-    guard let size = try disk.size(of: complete(transfer)) else { return nil }
+    try requireFolder(TransferFiles.deliveryName)
+    guard let size = try sizeOfComplete(transfer, count: count) else { return nil }
     restorePermissions(of: transfer)
     guard size == count else {
       if try (try? SourceFile.open(complete(transfer))).map(ReceivedMark.fits) == false { throw ChangedFile() }
@@ -84,6 +86,42 @@ extension TransferFiles {
     }
     for name in superfluous { try removeFile(name, in: TransferFiles.deliveryName) }
     return path
+  }
+
+  /// nil where the complete file is gone, and no earlier delivery can take its place.
+  private func sizeOfComplete(_ transfer: TransferID, count: Int64) throws -> Int64? {
+    if let size = try size(of: "\(transfer)", in: TransferFiles.completeName) { return size }
+    return try takeBackDelivery(of: transfer, count: count) ? count : nil
+  }
+
+  /// Gives a file that an app has left the name of the complete file, which is gone. The mark says that it is as it was
+  /// received; a copy, which has none, may be as its app has made it.
+  private func takeBackDelivery(of transfer: TransferID, count: Int64) throws -> Bool {
+    let names = try deliveries.update(transfer, listing: listDeliveries) { $0 }
+    for name in names.reversed() {
+      let path = "\(deliveryDirectory)/\(name)"
+      guard let file = try? SourceFile.open(path), try Int64(file.regularStatus().st_size) == count,
+        try ReceivedMark.fits(file) == true
+      else { continue }
+      try disk.link(path, to: complete(transfer))
+      try disk.syncDirectory(completeDirectory)
+      return true
+    }
+    return false
+  }
+
+  /// Sets the last file aside that an app was given, before it would be removed: its bytes may be all that is left of a download.
+  func setAsideDelivery(of transfer: TransferID, count: Int64, date: Date) throws {
+    guard try disk.size(of: complete(transfer)) == nil else { return }
+    let names = try deliveries.update(transfer, listing: listDeliveries) { $0 }
+    guard
+      let name = try names.last(where: { name in
+        try !isObstacle(name, in: TransferFiles.deliveryName)
+          && disk.size(of: "\(deliveryDirectory)/\(name)") == count
+      })
+    else { return }
+    try disk.rename("\(deliveryDirectory)/\(name)", to: complete(transfer))
+    _ = try setAside(transfer, in: TransferFiles.completeName, date: date)
   }
 
   /// How a file is delivered.

@@ -62,7 +62,7 @@ extension TransferFiles {
     if isObstacle(name, in: folder) { try setAside(folder, name, date, &result) }
   }
 
-  private func isObstacle(_ name: String, in folder: String) -> Bool {
+  func isObstacle(_ name: String, in folder: String) -> Bool {
     var status = stat()
     // A link is not followed, as where the files are opened.
     return lstat("\(directory)/\(folder)/\(name)", &status) == 0 && status.st_mode & S_IFMT != S_IFREG

@@ -63,6 +63,21 @@ package struct TransferFiles: Sendable {
     try disk.rename(complete(transfer), to: partial(transfer))
   }
 
+  /// Throws where one of the folders is gone: it may come back with what is in it.
+  func requireFolder(_ name: String) throws {
+    let path = "\(directory)/\(name)"
+    guard try disk.size(of: path) != nil else { throw SystemError(ENOENT, "open", path: path) }
+  }
+
+  /// The length of a file in one of the folders; nil where it is gone. Throws where its folder is.
+  func size(of name: String, in folder: String) throws -> Int64? {
+    let path = "\(directory)/\(folder)/\(name)"
+    if let size = try disk.size(of: path) { return size }
+    try requireFolder(folder)
+    // The folder may have come back in between.
+    return try disk.size(of: path)
+  }
+
   func listDeliveries() throws -> [String] { try disk.names(in: deliveryDirectory) }
 
   /// Hands the bytes received so far over to the app, as a file. `syncResumeFiles` has to follow before the app is told. The

@@ -11,9 +11,10 @@ import TransferProtocol
 @Suite struct TransferEngineResumePointsTests {
   /// An app with downloads that are suspended, of which four bytes are there.
   private func withDownloads(
-    _ count: Int, _ body: (EngineFixture, FakeClient) async throws -> Void
+    _ count: Int, _ change: @escaping @Sendable (inout TransferEngine.Settings) -> Void = { _ in },
+    _ body: (EngineFixture, FakeClient) async throws -> Void
   ) async throws {
-    try await withEngine(runner: ScriptedRunner()) { fixture in
+    try await withEngine(runner: ScriptedRunner(), change) { fixture in
       let app = fixture.client()
       try await app.begin()
       let ids = try await app.create(
@@ -118,6 +119,55 @@ import TransferProtocol
       let reply = try await app.ask(cancellation(of: 1))
       #expect(resumePoint(reply) == nil && fixture.names("delivery") == [])
       #expect(resumePoint(try await app.ask(cancellation(of: 2))) != nil)
+    }
+  }
+
+  // MARK: Folders that are gone
+
+  private static let folders = ["partial", "delivery"]
+
+  /// Cancels a download while a folder is elsewhere, and returns the number of the request once that is known.
+  private func cancel(without folder: String, _ fixture: EngineFixture, _ app: FakeClient) async throws -> UInt64 {
+    let (path, elsewhere) = ("\(fixture.folder.path)/\(folder)", fixture.folder.path + "/elsewhere")
+    try FileManager.default.moveItem(atPath: path, toPath: elsewhere)
+    let number = app.tell(cancellation(of: 1))
+    try await eventually("the folder to be missed") {
+      fixture.engine.queue.sync { !fixture.engine.storage.isAvailable && !fixture.engine.endsAwaitingStorage.isEmpty }
+    }
+    #expect(app.reply(to: number) == nil)
+    return number
+  }
+
+  @Test(arguments: folders) func aCancellationWaitsForTheFolderOfItsBytes(folder: String) async throws {
+    try await withDownloads(1, { $0.storagePatience = 0.01 }) { fixture, app in
+      let number = try await cancel(without: folder, fixture, app)
+      try FileManager.default.moveItem(
+        atPath: fixture.folder.path + "/elsewhere", toPath: "\(fixture.folder.path)/\(folder)")
+      let path = try #require(resumePoint(try await app.awaitReply(to: number))?.path)
+      #expect(FileManager.default.contents(atPath: path) == Data("part".utf8))
+    }
+  }
+
+  @Test func aCancellationEndsWhenTheFolderOfItsBytesIsMadeAgain() async throws {
+    try await withDownloads(1, { $0.storagePatience = 0.01 }) { fixture, app in
+      let number = try await cancel(without: "partial", fixture, app)
+      fixture.clock.advance(by: 60)
+      #expect(resumePoint(try await app.awaitReply(to: number)) == nil)
+      #expect(try await app.nextEvent().completion?.failure?.code == URLError.Code.cancelled.rawValue)
+    }
+  }
+
+  /// Its app has no answer, and asks again.
+  @Test func aServiceThatEndsMeanwhileLeavesTheTransferAsItWas() async throws {
+    try await withDownloads(1, { $0.storagePatience = 0.01 }) { fixture, app in
+      let number = try await cancel(without: "partial", fixture, app)
+      await fixture.shutDown()
+      #expect(app.reply(to: number) == nil)
+      try FileManager.default.moveItem(
+        atPath: fixture.folder.path + "/elsewhere", toPath: fixture.files.partialDirectory)
+      let again = try await fixture.nextLife().client()
+      try await again.begin()
+      #expect(resumePoint(try await again.ask(cancellation(of: 1)))?.offset == 4)
     }
   }
 

@@ -11,11 +11,12 @@ import TransferProtocol
   private static let size: Int64 = 100_000
 
   /// An app that has got its download's file and end, and has not said so; and where the file is.
-  private func appWithItsEvents(_ fixture: EngineFixture, _ server: LoopbackServer) async throws -> (FakeClient, String)
-  {
+  private func appWithItsEvents(
+    _ fixture: EngineFixture, _ server: LoopbackServer, method: String = "GET"
+  ) async throws -> (FakeClient, String) {
     let app = fixture.client()
     try await app.begin()
-    _ = try await app.create([.download(server.url("/f").absoluteString)])
+    _ = try await app.create([.download(server.url("/f").absoluteString, method: method)])
     let download = try #require(try await app.nextEvent().download)
     _ = try await app.nextEvent()
     return (app, download.path)
@@ -124,10 +125,10 @@ import TransferProtocol
     }
   }
 
-  /// Another program has removed or changed it in the service's folder.
-  @Test func aFileThatIsLostIsAnErrorOfItsTask() async throws {
-    try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
-      let (killed, _) = try await appWithItsEvents(fixture, server)
+  /// Another program has changed it in the service's folder.
+  @Test func aFileThatIsLostIsAnErrorOfATaskThatIsNotRepeated() async throws {
+    try await withEngine(serving: { _ in .ok("abc") }) { fixture, server in
+      let (killed, _) = try await appWithItsEvents(fixture, server, method: "POST")
       #expect(truncate(fixture.files.complete(1), 1) == 0)
       killed.disconnect()
       let next = fixture.client()
@@ -184,27 +185,52 @@ import TransferProtocol
     }
   }
 
-  @Test func reportsALostFileAsAFailure() async throws {
-    try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
-      let killed = fixture.client()
-      try await killed.begin()
-      let id = try await killed.create([.download(server.url("/f").absoluteString)])[0]
-      _ = try await killed.nextEvent()
+  @Test(arguments: ["removed", "cut"]) func aFileThatIsGoneIsLoadedAgain(change: String) async throws {
+    let resource = FileResource(size: Self.size)
+    try await withEngine(serving: resource) { fixture, server in
+      let (killed, _) = try await appWithItsEvents(fixture, server)
       killed.disconnect()
       await fixture.settle()
-      try FileManager.default.removeItem(atPath: fixture.files.complete(id))
+      let path = fixture.files.complete(1)
+      if change == "cut" { #expect(truncate(path, 1) == 0) } else { try FileManager.default.removeItem(atPath: path) }
       let client = fixture.client()
       try await client.begin()
       let event = try await client.nextEvent()
-      #expect(event.completion?.failure?.code == URLError.Code.cannotOpenFile.rawValue)
+      let download = try #require(event.download)
+      #expect(resource.version.pattern.difference(toFile: download.path, count: Self.size) == nil)
+      #expect(server.heads.count == 2)
+      let end = try await client.nextEvent()
+      #expect(try #require(end.completion).failure == nil)
+      try await client.acknowledge([event, end])
+      try await client.eventsFinished()
+      #expect(fixture.names("complete") == [] && fixture.names("delivery") == [])
+    }
+  }
+
+  /// Its bytes may be in the file that the app was given before, which is not removed with the acknowledgement.
+  @Test func aLostFileWhoseRequestIsNotRepeatedIsAFailureThatNamesWhatIsLeft() async throws {
+    try await withEngine(serving: { _ in .ok("abc") }) { fixture, server in
+      let (killed, _) = try await appWithItsEvents(fixture, server, method: "POST")
+      killed.disconnect()
+      await fixture.settle()
+      try FileManager.default.removeItem(atPath: fixture.files.complete(1))
+      let client = fixture.client()
+      try await client.begin()
+      let event = try await client.nextEvent()
+      let failure = try #require(event.completion?.failure)
+      #expect(failure.code == URLError.Code.cannotOpenFile.rawValue && server.heads.count == 1)
       try await client.acknowledge([event])
       try await client.eventsFinished()
+      #expect(fixture.names("complete") == [] && fixture.names("delivery") == [])
+      let path = try #require(try fixture.files.completeSetAside([1])[1])
+      #expect(failure.message.contains("is kept in \(path)."))
+      #expect(FileManager.default.contents(atPath: path) == Data("abc".utf8))
     }
   }
 
   @Test func theLossOfAFileIsToldOnceItIsOnTheDisk() async throws {
-    try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
-      let (killed, _) = try await appWithItsEvents(fixture, server)
+    try await withEngine(serving: { _ in .ok("abc") }) { fixture, server in
+      let (killed, _) = try await appWithItsEvents(fixture, server, method: "POST")
       #expect(truncate(fixture.files.complete(1), 1) == 0)
       killed.disconnect()
       let (client, other) = (fixture.client(), fixture.client("/other"))

@@ -83,6 +83,54 @@ import TransferProtocol
     }
   }
 
+  // MARK: Finished downloads
+
+  /// Runs `body` with an app that comes back for its finished download while the folder of complete files is elsewhere, once a
+  /// probe has found that.
+  private func withoutComplete(
+    serving resource: FileResource, _ body: (EngineFixture, FakeClient, _ elsewhere: String) async throws -> Void
+  ) async throws {
+    try await withEngine(serving: resource, { $0.storagePatience = 0.01 }) { fixture, server in
+      let killed = fixture.client()
+      try await killed.begin()
+      _ = try await killed.create([.download(server.url("/f").absoluteString)])
+      for _ in 1...2 { _ = try await killed.nextEvent() }
+      killed.disconnect()
+      await fixture.settle()
+      let elsewhere = fixture.folder.path + "/elsewhere"
+      try FileManager.default.moveItem(atPath: fixture.files.completeDirectory, toPath: elsewhere)
+      let client = fixture.client()
+      try await client.begin()
+      try await eventually("the folder to be missed") {
+        fixture.engine.queue.sync { !fixture.engine.storage.isAvailable }
+      }
+      #expect(client.events.isEmpty)
+      try await body(fixture, client, elsewhere)
+      let event = try await client.nextEvent()
+      let download = try #require(event.download)
+      #expect(resource.version.pattern.difference(toFile: download.path, count: Self.size) == nil)
+      let end = try await client.nextEvent()
+      #expect(try #require(end.completion).failure == nil)
+      try await client.acknowledge([event, end])
+    }
+  }
+
+  @Test func aFinishedDownloadWaitsForItsFolder() async throws {
+    let resource = FileResource(size: Self.size)
+    try await withoutComplete(serving: resource) { fixture, _, elsewhere in
+      try FileManager.default.moveItem(atPath: elsewhere, toPath: fixture.files.completeDirectory)
+    }
+    #expect(resource.served.count == 1)
+  }
+
+  @Test func aFinishedDownloadWhoseFolderStaysAwayIsLoadedAgain() async throws {
+    let resource = FileResource(size: Self.size)
+    try await withoutComplete(serving: resource) { fixture, _, _ in fixture.clock.advance(by: 60) }
+    #expect(resource.served.count == 2)
+  }
+
+  // MARK: Full disks
+
   /// The disk has room, and the user's share of it is used up: a probe finds that out, and lets the transfer go on at once when
   /// it succeeds.
   @Test func aShareOfTheDiskThatIsUsedUpIsProbedWithoutAskingTheServer() async throws {

@@ -191,6 +191,42 @@ import TransferProtocol
     #expect(try files.makeDelivery(7, count: 4) == nil)
   }
 
+  @Test(arguments: ["complete", "delivery"]) func aFolderThatIsAwayTakesNoFileWithIt(name: String) throws {
+    try write(files.complete(7))
+    let first = try #require(try files.makeDelivery(7, count: 3))
+    let (path, elsewhere) = ("\(folder.path)/\(name)", "\(folder.path)/elsewhere")
+    try FileManager.default.moveItem(atPath: path, toPath: elsewhere)
+    for _ in 1...2 {
+      let error = #expect(throws: SystemError.self) { try files.makeDelivery(7, count: 3) }
+      #expect(error.flatMap { StorageFault.sentence(of: $0, in: folder.path) }?.contains(path) == true)
+    }
+    try FileManager.default.moveItem(atPath: elsewhere, toPath: path)
+    #expect(try files.makeDelivery(7, count: 3) == first)
+  }
+
+  /// The app has left it, and its mark says that it is as it was received.
+  @Test(arguments: [false, true]) func aCompleteFileThatIsGoneIsThatOfAnEarlierDelivery(isChanged: Bool) throws {
+    try write(files.complete(7))
+    // Without room for a copy, the app gets a hard link.
+    let first = try #require(try files.makeDelivery(7, count: 3, unclaimed: { _ in 0 }))
+    if isChanged { try write(first, "xyz") }
+    try FileManager.default.removeItem(atPath: files.complete(7))
+    let second = try files.makeDelivery(7, count: 3)
+    #expect((second == nil) == isChanged)
+    #expect(try disk.names(in: files.completeDirectory) == (isChanged ? [] : ["7"]))
+    if let second { #expect(FileManager.default.contents(atPath: second) == Data("abc".utf8)) }
+  }
+
+  /// It may be as the app has made it.
+  @Test func aCopyWithoutAMarkDoesNotBecomeTheCompleteFile() throws {
+    try write(files.complete(7))
+    _ = try #require(try files.makeDelivery(7, count: 3))
+    try FileManager.default.removeItem(atPath: files.complete(7))
+    #expect(try files.makeDelivery(7, count: 3) == nil)
+    try files.setAsideDelivery(of: 7, count: 3, date: Date())
+    #expect(try setAside() == ["complete/7"] && disk.names(in: files.deliveryDirectory) == [])
+  }
+
   @Test func theResumeFileOutlivesTheTransfer() throws {
     try write(files.partial(7))
     let path = try files.makeResumeFile(7)
