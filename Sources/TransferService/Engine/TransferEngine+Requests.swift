@@ -43,6 +43,7 @@ extension TransferEngine {
       }
     default:
       log.error("\(message.request.name) failed: \(error)")
+      storageIsSuspect(after: error)
       guard store.damage == nil else {
         return Refusal(
           .shuttingDown, "The queue is damaged; connect again, to a service that has what could be saved.")

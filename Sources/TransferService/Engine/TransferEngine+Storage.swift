@@ -62,6 +62,7 @@ extension TransferEngine {
 
   private func storageIsWell() {
     releaseEndsAwaitingStorage()
+    newTasks.writeAgain()
     guard !storage.isAvailable else { return }
     log.notice("the storage can be used again")
     storage.recovered()

@@ -171,6 +171,7 @@ package final class TransferEngine: @unchecked Sendable {
     bandwidth = BandwidthGate(clock: clock)
     startedAt = clock.now
     store.database.recordChanges { [weak newTasks] in newTasks?.changed($0) }
+    newTasks.watchFailures { [weak self] error in self?.enter { $0.storageIsSuspect(after: error) } }
   }
 
   let startedAt: BootInstant

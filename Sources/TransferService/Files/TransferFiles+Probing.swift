@@ -6,20 +6,9 @@ extension TransferFiles {
   ///   - count: The size of the file in the folder of parts.
   ///   - name: The file's. Two probes at the same time need two.
   func probe(writing count: Int = 1, as name: String = "probe.tmp") throws {
-    for (directory, count) in [(partialDirectory, count), (completeDirectory, 1), (deliveryDirectory, 1)] {
-      let path = "\(directory)/\(name)"
-      let file = try disk.open(path)
-      do {
-        try [UInt8](repeating: 0x70, count: count).withUnsafeBytes { try file.write($0, at: 0) }
-        try file.sync()
-        try file.close()
-      } catch {
-        try? file.close()
-        try? disk.remove(path)
-        throw error
-      }
-      try disk.remove(path)
-      try disk.syncDirectory(directory)
+    for folder in folders {
+      try disk.probe("\(folder)/\(name)", writing: folder == partialDirectory ? count : 1)
+      try disk.syncDirectory(folder)
     }
   }
 
@@ -48,4 +37,21 @@ extension TransferFiles {
   }
 
   private static let leastRoom: Int64 = 1 << 20
+}
+
+extension DurableFileSystem {
+  /// Writes, syncs and removes a file.
+  func probe(_ path: String, writing count: Int) throws {
+    let file = try open(path)
+    do {
+      try [UInt8](repeating: 0x70, count: count).withUnsafeBytes { try file.write($0, at: 0) }
+      try file.sync()
+      try file.close()
+    } catch {
+      try? file.close()
+      try? remove(path)
+      throw error
+    }
+    try remove(path)
+  }
 }

@@ -43,12 +43,16 @@ package struct TransferFiles: Sendable {
   /// Records of transfers with bytes on the disk, for a queue that has to be made again.
   var journals: JournalFolder { JournalFolder(in: directory, disk: disk) }
 
-  package func createDirectories() throws {
-    for path in [
-      directory, partialDirectory, completeDirectory, deliveryDirectory, spareDirectory, uploadDirectory,
-      runningDirectory,
+  /// The paths of all folders of files, without that of the queue.
+  var folders: [String] {
+    [
+      partialDirectory, completeDirectory, deliveryDirectory, spareDirectory, uploadDirectory, runningDirectory,
       journals.directory, newTasks.directory,
-    ] {
+    ]
+  }
+
+  package func createDirectories() throws {
+    for path in [directory] + folders {
       try disk.createDirectory(path)
       try PrivateDirectory.check(path)
     }

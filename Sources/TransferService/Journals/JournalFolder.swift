@@ -59,6 +59,11 @@ struct JournalFolder: Sendable {
     try disk.rename(new, to: path(journal.transfer))
   }
 
+  /// Throws where a journal of the transfer can't be written now, but for lack of room: some is kept for it.
+  func probe(_ transfer: TransferID) throws {
+    do { try disk.probe("\(path(transfer)).new", writing: 1) } catch let error as SystemError where error.isNoSpace {}
+  }
+
   /// Has a journal that was written outlive a power failure.
   func sync() throws { try disk.syncDirectory(directory) }
 

@@ -58,6 +58,11 @@ final class JournalKeeper: Sendable {
     try await onLane(of: id) { keeper in Result { try keeper.tryToWrite(id, lasts: true) } }.get()
   }
 
+  /// Throws where `keptForGood` would, as far as can be told before there is anything to keep.
+  func probe(_ id: TransferID) async throws {
+    try await onLane(of: id) { keeper in Result { try keeper.folder.probe(id) } }.get()
+  }
+
   /// - Parameter lasts: Whether a journal that can't be written for good is a failure.
   func kept(_ id: TransferID, lasts: Bool, on loop: any EventLoop) -> EventLoopFuture<Void> {
     let written = loop.makePromise(of: Void.self)

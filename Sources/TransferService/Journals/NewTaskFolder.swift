@@ -40,6 +40,8 @@ struct NewTaskFolder: Sendable {
     return (number, file)
   }
 
+  func has(_ number: Int) throws -> Bool { try disk.size(of: path(number)) != nil }
+
   func hasSpare() throws -> Bool { try disk.size(of: spare) != nil }
 
   /// Makes the spare file where it is missing and the disk has room.

@@ -40,6 +40,8 @@ final class NewTaskJournal: Sendable {
 
   /// Records that could not be written. Only used on the queue.
   private let unwritten = Mutex(Batch())
+  /// Called on the queue when records could not be written.
+  private let failed = Mutex<(@Sendable (any Error) -> Void)?>(nil)
   /// More bytes of them are not kept in memory.
   private static let mostUnwritten = 8 << 20
 
@@ -48,6 +50,11 @@ final class NewTaskJournal: Sendable {
     self.store = store
     self.log = log
   }
+
+  func watchFailures(_ failed: @escaping @Sendable (any Error) -> Void) { self.failed.withLock { $0 = failed } }
+
+  /// The disk may take records that it refused before.
+  func writeAgain() { queue.async { self.write([]) } }
 
   /// - Parameters:
   ///   - tasks: tasks of the session that are in the queue, with their numbers.
@@ -143,6 +150,7 @@ final class NewTaskJournal: Sendable {
     let complete = batch
     do { try writeWhereThereIsRoom(complete) } catch {
       dropEnd(because: error)
+      failed.withLock { $0 }?(error)
       guard complete.content.count <= NewTaskJournal.mostUnwritten else {
         return log.warning("new tasks and changes are in the queue alone until it is copied: \(error)")
       }
@@ -162,6 +170,8 @@ final class NewTaskJournal: Sendable {
   }
 
   private func write(_ batch: Batch) throws {
+    // Records in a file without a name are lost.
+    if let number = current.withLock({ $0?.number }), try !folder.has(number) { closeFile() }
     var file = try current.withLock { $0 } ?? open()
     try batch.content.withUnsafeBytes { try file.file.write($0, at: file.length) }
     if batch.isAwaited { try file.file.sync() }

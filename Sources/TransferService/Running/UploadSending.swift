@@ -81,7 +81,10 @@ final class UploadSending: @unchecked Sendable {
   private func send(_ request: URLRequest, from source: UploadSource) async throws -> LoadedResponse {
     self.source = source
     stored.sent = 0
-    if !isHarmless, stored.size <= Self.endLength { try await noteEnding() }
+    if !isHarmless {
+      // Before most of a large file is sent, for which no note could be made at its end.
+      if stored.size <= Self.endLength { try await noteEnding() } else { try await runner.journals?.probe(job.id) }
+    }
     guard let version = ResumableUpload<UploadSending>.versionToOffer(in: request) else {
       // The app uses the protocol itself.
       return try await LoadPipeline.load(LoadRequest(request, body: source.body), in: context)

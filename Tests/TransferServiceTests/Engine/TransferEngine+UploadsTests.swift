@@ -242,13 +242,14 @@ import TransferProtocol
   }
 
   /// Of a queue that is lost, the journal alone tells that the server may have had it.
-  @Test func noServerHearsOfARequestThatDoesHarmTwiceBeforeItsJournalIsWritten() async throws {
+  @Test(arguments: [1000, 9 << 20])
+  func noServerHearsOfARequestThatDoesHarmTwiceBeforeItsJournalCanBeWritten(count: Int) async throws {
     try await UploadDesk(["POST": [UploadDesk.take()]]).run { fixture, server in
       let app = fixture.client()
       try await app.begin()
       try await app.watch()
       fixture.disk.set([.init(.write, code: EIO, path: "/journals/")])
-      _ = try await app.create([.upload(try Self.file(fixture, count: 1000), to: Self.url(server))])
+      _ = try await app.create([.upload(try Self.file(fixture, count: count), to: Self.url(server))])
       _ = try await app.next {
         if case .transferChanged(let status) = $0, status.waiting?.code == "storageUnavailable" { true } else { nil }
       }

@@ -1,7 +1,9 @@
 import Foundation
 import GRDB
+import SystemFakes
 import SystemServices
 import Testing
+import TransferProtocol
 
 @testable import TransferService
 
@@ -66,8 +68,24 @@ import Testing
     let files = TransferFiles(directory: folder.path, disk: LinuxFileSystem())
     try files.createDirectories()
     try files.probe(writing: 100)
-    for directory in [files.partialDirectory, files.completeDirectory, files.deliveryDirectory] {
-      #expect(try files.disk.names(in: directory) == [])
+    for directory in files.folders { #expect(try files.disk.names(in: directory) == []) }
+  }
+
+  @Test(arguments: ServiceNames.folders, [ENOENT, EACCES, EIO, EROFS, ESTALE])
+  func aProbeFindsTheFaultOfEachFolder(name: String, code: Int32) throws {
+    let (folder, disk) = (try TemporaryFolder(), FaultyFileSystem())
+    let files = TransferFiles(directory: folder.path, disk: disk)
+    try files.createDirectories()
+    let path = "\(folder.path)/\(name)"
+    if code == ENOENT {
+      try FileManager.default.removeItem(atPath: path)
+    } else {
+      disk.set([.init(.open, code: code, path: "\(path)/")])
     }
+    let error = #expect(throws: SystemError.self) { try files.probe() }
+    #expect(error.map { $0.code == code && $0.path?.hasPrefix(path) == true } == true)
+    disk.set([])
+    try files.createDirectories()
+    try files.probe()
   }
 }
