@@ -63,6 +63,7 @@ extension TransferEngine {
     case .connected(let address, let isOfHost):
       return scheduler.connected(id, to: address, isOfHost: isOfHost, at: clock.now)
     case .arrived: return scheduler.setArrived(id)
+    case .awaitsStorage(let sentence): return storageFailed(sentence)
     case .measured(let latest): return transactions.add(latest, of: id)
     case .asked: break
     }

@@ -60,7 +60,7 @@ struct TransferTries: Sendable {
       case .sent(let sent, let kept): entry.sent(sent.count, kept: kept.count)
       case .measured(let requests):
         entry.known.phases = TransferTry.phases(of: requests, since: entry.known.began)
-      case .arrived, .asked, .connected: break
+      case .arrived, .awaitsStorage, .asked, .connected: break
       }
     }
   }

@@ -17,6 +17,16 @@ enum StorageFault {
     }
   }
 
+  /// Whether the storage may take later what it has refused with the error: it is full or can't be used, or the machine is short of
+  /// something at the moment.
+  static func mayPass(_ error: any Error, in directory: String) -> Bool {
+    switch error {
+    case is SpaceReckoning.Shortage: true
+    case let error as SystemError where error.isNoSpace || error.isTransient: true
+    default: sentence(of: error, in: directory) != nil
+    }
+  }
+
   /// The same of the start of a service: the reason why it can't begin now.
   static func sentence(ofStart error: any Error, in directory: String) -> String? {
     guard let error = error as? DatabaseError else { return sentence(of: error, in: directory) }

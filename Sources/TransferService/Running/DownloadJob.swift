@@ -127,6 +127,8 @@ package enum DownloadReport: Sendable {
   case connected(address: String, isOfHost: Bool)
   /// All bytes have arrived, and the file is being kept.
   case arrived
+  /// The service's own folders or its queue can't be used, and the try waits for them; the sentence says why.
+  case awaitsStorage(String)
   /// The load waits for an answer.
   case asked(PendingChallenge)
   /// The requests of the try, oldest first. The last report.

@@ -50,6 +50,7 @@ final class DownloadRun: @unchecked Sendable {
     pacing = RunPacing(job.pace, of: context)
     part.pacing = pacing
     part.arrived = { report(.arrived) }
+    part.awaitsStorage = { report(.awaitsStorage($0)) }
     expectedTotal = job.expectedTotal
   }
 
@@ -105,7 +106,10 @@ final class DownloadRun: @unchecked Sendable {
   private func download() async throws -> DownloadOutcome {
     try begun?.check()
     try await part.open()
-    if let needed = job.neededSpace, needed > 0 { try await part.claimSpace(needed) }
+    // An answer that an earlier try has begun to receive.
+    if sending != nil { try await part.reset() }
+    let needed = max(job.neededSpace ?? 0, part.roomForAnswer)
+    if needed > 0 { try await part.claimSpace(needed) }
     let idle = job.request.timeoutInterval ?? job.options.timeoutIntervalForRequest ?? 60
     context.control.startTimers(idle: idle, resource: job.remainingTime)
     runner.failpoint(.beforeFirstByte)
@@ -130,8 +134,6 @@ final class DownloadRun: @unchecked Sendable {
 
   /// Sends the file, and keeps the body of the answer as a download's file is kept.
   private func upload(_ sending: UploadSending) async throws {
-    // An answer that an earlier try has begun to receive.
-    try await part.reset()
     let loaded = try await sending.send(job.urlRequest(url, in: context.configuration))
     if let refusal = job.policy.listedRefusal(loaded) {
       loaded.body.discard()

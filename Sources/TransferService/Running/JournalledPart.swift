@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import HTTPSemantics
 import HTTPTransport
@@ -11,6 +12,9 @@ import URLLoadingSystem
 /// Data is synced before the offset that counts it is committed, and dropped bytes are uncounted before they are
 /// dropped, so that the queue never counts bytes that a crash or a power failure has taken. Confined to the load's loop;
 /// what touches the disk runs on the runner's pool.
+///
+/// The answer to a request that is not repeated can't be asked for again. A small one is in memory until it is whole, and is then
+/// written as often as it takes for the storage to take it.
 final class JournalledPart: DownloadDestination, @unchecked Sendable {
   /// The response that the bytes belong to, to be committed with them.
   var response: ResponseSummary? {
@@ -26,6 +30,8 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
 
   /// Called when all bytes have arrived, and the file is about to be kept.
   var arrived: () -> Void = {}
+  /// Called with the reason when an answer in memory waits for the storage to be used again.
+  var awaitsStorage: (String) -> Void = { _ in }
   /// Holds the next bytes back; nil: they come as fast as they can.
   var pacing: RunPacing?
 
@@ -40,6 +46,11 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
   private var offset: Int64
   /// Whether a try that is lost takes nothing from the server and the app but the time of another one.
   private let isCheaplyRepeated: Bool
+  private let isRepeatable: Bool
+  /// The answer to a request that is not repeated, while it is in memory alone.
+  private var held: ByteBuffer?
+  /// The largest answer, in bytes, that is in memory until it is whole.
+  static let largestHeld: Int64 = 1 << 20
   /// The largest file, in bytes, that is loaded again where its end was not written.
   static let largestUncounted: Int64 = 1 << 20
   /// A body of so many bytes takes long enough for the memory of what led to it to be given back.
@@ -54,13 +65,14 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     offset = job.committedOffset
     storedResponse = job.response
     representation = job.representation
+    isRepeatable = job.request.isRepeatable
     isCheaplyRepeated =
       job.kind != .upload && job.committedOffset == 0 && HTTPMethod.isIdempotent(job.request.method.uppercased())
   }
 
   var received: Int64 {
     loop.assertInEventLoop()
-    return writer?.received ?? offset
+    return heldCount ?? writer?.received ?? offset
   }
 
   /// The bytes that a later try can go on with when `count` bytes are on the disk.
@@ -105,7 +117,10 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     }
   }
 
-  /// Before a server is asked: an earlier try found out how much is needed.
+  /// Bytes that have to be free before the request is sent: an answer that has no room can't be asked for again.
+  var roomForAnswer: Int64 { isRepeatable ? 0 : 1 << 18 }
+
+  /// Before a server is asked: an earlier try found out how much is needed, or there has to be room for the answer.
   func claimSpace(_ needed: Int64) async throws {
     loop.assertInEventLoop()
     let (runner, id) = (self.runner, self.id)
@@ -118,7 +133,11 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     self.representation = representation
     let rest = max(0, (representation.total ?? 0) - offset)
     if rest >= JournalledPart.largeBody { try await releaseMemory() }
-    writer = try await makeWriter(rest)
+    if !isRepeatable, offset == 0, rest <= JournalledPart.largestHeld {
+      held = ByteBuffer()
+    } else {
+      try await untilTaken { writer = try await makeWriter(rest) }
+    }
   }
 
   /// Before the first bytes, so that they do not come on top of it. Once a try, of however many parts.
@@ -130,14 +149,16 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
 
   func write(_ bytes: ByteBuffer) async throws {
     loop.assertInEventLoop()
-    guard let writer else { throw ErrorMapping.make(.cannotWriteToFile, because: "No body was announced.") }
+    guard writer != nil || held != nil else {
+      throw ErrorMapping.make(.cannotWriteToFile, because: "No body was announced.")
+    }
     // Time that the disk takes is no idle time of the network.
     try await control.whileClientHoldsLoad {
-      try await writer.write(bytes)
+      if held == nil { try await writer?.write(bytes) } else { try await hold(bytes) }
       try await pacing?.hold(after: bytes.readableBytes)
     }
-    if let total = representation.total, runner.isArmed(.midBody), writer.received * 2 >= total {
-      try await writer.flush()
+    if let total = representation.total, runner.isArmed(.midBody), received * 2 >= total {
+      try await writer?.flush()
       runner.failpoint(.midBody)
     }
   }
@@ -171,7 +192,8 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
     guard let stored = storedRepresentation else {
       throw ErrorMapping.make(.badServerResponse, because: "There was no response.")
     }
-    arrived()
+    // An answer that waits for the storage keeps its place among those that run: else any number of them would wait in memory.
+    if held == nil { arrived() }
     let (runner, id) = (self.runner, self.id)
     let giveName: @Sendable () throws -> Void = {
       let files = runner.files
@@ -181,7 +203,15 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
       try files.disk.syncDirectory(files.completeDirectory)
       runner.failpoint(.afterRenameBeforeEvent)
     }
-    if let writer, isCheaplyRepeated, writer.isUncounted, count <= JournalledPart.largestUncounted {
+    if held != nil {
+      try await untilTaken {
+        try await writeHeld()
+        try await commitWhole(count, as: stored)
+        await control.whileClientHoldsLoad { await runner.journals?.kept(id, complete: count) }
+        try await onDisk(giveName)
+      }
+      held = nil
+    } else if let writer, isCheaplyRepeated, writer.isUncounted, count <= JournalledPart.largestUncounted {
       // On the disk, but in the queue with its end only.
       try await control.whileClientHoldsLoad { try await writer.end(giveName) }
       await close()
@@ -204,7 +234,7 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
           try runner.store.commit(offset: offset, representation: stored, of: id)
         }
       }
-      await close()
+      await closeWriter()
     } else {
       try await onDisk {
         let files = runner.files
@@ -220,6 +250,7 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
 
   func sha256() async throws -> Data {
     loop.assertInEventLoop()
+    if let held { return held.withUnsafeReadableBytes { Data(SHA256.hash(data: $0)) } }
     try await endWriting()
     let (path, end) = (runner.files.partial(id), offset)
     var digest = StreamedDigest()
@@ -238,9 +269,10 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
 
   func salvage() async -> Int64 {
     loop.assertInEventLoop()
-    guard let writer else { return offset }
+    guard writer != nil || heldCount ?? 0 > 0 else { return offset }
     do {
-      try await writer.flush()
+      try await writeHeld()
+      try await writer?.flush()
     } catch {
       // The failure at hand says more than that the last bytes are lost with it; they are asked for again.
       runner.log.debug("transfer \(id): the last bytes were not kept: \(error)")
@@ -257,6 +289,11 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
   /// Waits for what is under way. Bytes that were not flushed are lost.
   func close() async {
     loop.assertInEventLoop()
+    held = nil
+    await closeWriter()
+  }
+
+  private func closeWriter() async {
     runner.releaseSpace(of: id)
     guard let writer else { return }
     self.writer = nil
@@ -276,7 +313,53 @@ final class JournalledPart: DownloadDestination, @unchecked Sendable {
   private func endWriting() async throws {
     guard let writer else { return }
     try await writer.flush()
-    await close()
+    await closeWriter()
+  }
+
+  // MARK: Answers in memory
+
+  private var heldCount: Int64? { held.map { Int64($0.readableBytes) } }
+
+  private func hold(_ bytes: ByteBuffer) async throws {
+    // Copied: the buffers that bytes arrive in are larger than what is in them.
+    held?.writeImmutableBuffer(bytes)
+    guard received > JournalledPart.largestHeld else { return }
+    try await untilTaken {
+      try await writeHeld()
+      try await writer?.flush()
+    }
+    held = nil
+  }
+
+  /// Begins the file with what is in memory, where there is anything, whatever was written of it before.
+  private func writeHeld() async throws {
+    guard let held else { return }
+    await closeWriter()
+    offset = 0
+    let writer = try await makeWriter(max(representation.total ?? 0, Int64(held.readableBytes)))
+    self.writer = writer
+    if held.readableBytes > 0 { try await control.whileClientHoldsLoad { try await writer.write(held) } }
+  }
+
+  /// Does the work again, where the request is not repeated, until the storage takes the answer. Ends with the load's error when
+  /// that is aborted.
+  private func untilTaken(_ work: () async throws -> Void) async throws {
+    var pause: TimeInterval = 0.1
+    while true {
+      do { return try await work() } catch {
+        guard !isRepeatable, StorageFault.mayPass(error, in: runner.files.directory) else { throw error }
+        runner.log.warning("the answer to transfer \(id) waits for the storage: \(error)")
+        tellOfFault(error)
+      }
+      try await control.whileClientHoldsLoad { try await control.sleep(pause) }
+      pause = min(pause * 2, 5)
+    }
+  }
+
+  /// A disk that is full, or a machine that is short of something, holds no other transfer up.
+  private func tellOfFault(_ error: any Error) {
+    if let error = error as? SystemError, error.isNoSpace { return }
+    if let sentence = StorageFault.sentence(of: error, in: runner.files.directory) { awaitsStorage(sentence) }
   }
 
   /// - Parameter needed: how many bytes are still to come; 0 where that is not known.

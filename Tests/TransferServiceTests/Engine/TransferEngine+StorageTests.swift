@@ -72,6 +72,23 @@ import TransferProtocol
     }
   }
 
+  /// Its request is not made again, and nothing else begins meanwhile.
+  @Test func anAnswerInMemoryTellsThatTheDiskIsBroken() async throws {
+    try await withEngine(serving: { _ in .ok("done") }, { $0.storagePatience = 0.01 }) { fixture, server in
+      fixture.disk.set([.init(.write, code: EIO, path: "partial")])
+      let client = fixture.client()
+      try await client.begin()
+      _ = try await client.create([.download(server.url("/f").absoluteString, method: "POST")])
+      try await eventually("the storage to be found broken") {
+        fixture.engine.queue.sync { !fixture.engine.storage.isAvailable }
+      }
+      fixture.disk.set([])
+      let download = try #require(try await client.nextEvent().download)
+      #expect(try String(contentsOfFile: download.path, encoding: .utf8) == "done")
+      #expect(server.heads.count == 1)
+    }
+  }
+
   @Test func aFolderThatStaysAwayIsMadeAgain() async throws {
     let resource = FileResource(size: Self.size)
     try await withEngine(serving: resource, { $0.storagePatience = 0.01 }) { fixture, server in

@@ -19,6 +19,22 @@ import TransferProtocol
     #expect(StorageFault.sentence(of: SystemError(code, "open"), in: "/s") == nil)
   }
 
+  /// A file that is longer than the file system allows is never taken.
+  @Test(arguments: [
+    (ENOSPC, true), (EDQUOT, true), (EIO, true), (EROFS, true), (EMFILE, true), (ENOMEM, true), (EAGAIN, true),
+    (EFBIG, false), (EINVAL, false),
+  ])
+  func theStorageMayTakeLaterWhatItRefuses(code: Int32, mayPass: Bool) {
+    #expect(StorageFault.mayPass(SystemError(code, "write", path: "/s/partial/1"), in: "/s") == mayPass)
+  }
+
+  @Test func aFullDiskAndABrokenQueueMayPass() {
+    #expect(StorageFault.mayPass(SpaceReckoning.Shortage(needed: 2, available: 1), in: "/s"))
+    #expect(StorageFault.mayPass(DatabaseError(resultCode: .SQLITE_IOERR), in: "/s"))
+    #expect(!StorageFault.mayPass(DatabaseError(resultCode: .SQLITE_CONSTRAINT), in: "/s"))
+    #expect(!StorageFault.mayPass(CancellationError(), in: "/s"))
+  }
+
   @Test(
     arguments: [
       (.SQLITE_FULL, true), (.SQLITE_IOERR, true), (.SQLITE_READONLY, true), (.SQLITE_CANTOPEN, true),

@@ -11,7 +11,7 @@ import URLLoadingSystem
 /// One try at a time at an upload whose copy can't be read for a while.
 extension DownloadRunTests {
   /// An upload with a plain copy, as one that shares the blocks of the app's file.
-  private func upload(_ content: Data, to url: URL, method: String) throws -> TransferID {
+  func upload(_ content: Data, to url: URL, method: String) throws -> TransferID {
     let file = "\(files.directory)/file"
     try content.write(to: URL(fileURLWithPath: file))
     let id = try add(.upload(file, to: url.absoluteString, method: method))

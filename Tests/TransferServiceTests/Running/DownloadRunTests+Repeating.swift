@@ -26,11 +26,11 @@ extension DownloadRunTests {
     try add(.download(url.absoluteString, headers: request.headers, method: request.method))
   }
 
-  private func post(_ url: URL) throws -> TransferID { try add(url, Self.requests[0]) }
+  func post(_ url: URL) throws -> TransferID { try add(url, Self.requests[0]) }
 
   private func isBegun(_ id: TransferID) throws -> Bool { try #require(try store.transfer(id)).head.isBegun }
 
-  private func expectNotRepeated(_ outcome: DownloadOutcome) {
+  func expectNotRepeated(_ outcome: DownloadOutcome) {
     guard case .failed(let failure, nil, _) = outcome else {
       Issue.record("\(outcome)")
       return
@@ -148,36 +148,6 @@ extension DownloadRunTests {
       return
     }
     #expect(server.heads.count == 1)
-    await server.shutdown()
-  }
-
-  /// The bytes of an answer that was not kept do not come again.
-  @Test(arguments: [EIO, EROFS, ENOSPC, EAGAIN])
-  func anAnswerThatCanNotBeKeptEndsARequestThatIsNotRepeated(code: Int32) async throws {
-    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in .ok("done") }
-    let id = try post(server.url("/file"))
-    disk.set([.init(.write, code: code, path: "partial")])
-    guard case .failed(let failure, let response, _) = try await attempt(id).outcome else {
-      Issue.record("it is tried again")
-      return
-    }
-    #expect(failure.code == URLError.Code.cannotWriteToFile.rawValue && response?.status == 200)
-    #expect(failure.message.contains("its answer could not be kept"))
-    disk.set([])
-    expectNotRepeated(try await attempt(id).outcome)
-    #expect(server.heads.count == 1)
-    await server.shutdown()
-  }
-
-  @Test func anAnswerThatHasNoRoomEndsARequestThatIsNotRepeated() async throws {
-    let server = try await LoopbackServer.start(tls: WireVersion.current.tls()) { _ in .ok("done") }
-    let id = try post(server.url("/file"))
-    disk.setFreeSpace(1)
-    guard case .failed(let failure, _, _) = try await attempt(id).outcome else {
-      Issue.record("it waits for space")
-      return
-    }
-    #expect(failure.code == URLError.Code.cannotWriteToFile.rawValue)
     await server.shutdown()
   }
 }
