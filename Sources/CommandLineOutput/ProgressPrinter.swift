@@ -83,12 +83,13 @@ package final class ProgressPrinter: Sendable {
   }
 
   /// Prints a line above the bar.
-  package func say(_ line: String, on handle: FileHandle = .standardError) {
+  ///
+  /// - Parameter print: Prints it elsewhere than on standard error.
+  package func say(_ line: String, with print: ((String) -> Void)? = nil) {
     state.withLock { state in
       let isDrawn = state.hasLine && isTerminal && !state.isFinished
       if isDrawn { write("\r\u{1B}[K") }
-      // With write(2): where the reader of the output has gone, this must not end the program.
-      try? handle.write(contentsOf: Data((line + "\n").utf8))
+      if let print { print(line) } else { write(line + "\n") }
       if isDrawn, !isQuiet { draw(&state) }
     }
   }

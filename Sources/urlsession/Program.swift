@@ -17,6 +17,7 @@ enum Program {
       } else {
         try command.run()
       }
+      if StandardOutput.hasFailed { throw CommandStatus.cannotWrite }
     } catch let failure as CommandFailure {
       StandardError.print(failure.line)
       exit(failure.status.rawValue)

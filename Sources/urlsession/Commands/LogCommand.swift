@@ -44,7 +44,7 @@ struct LogCommand: AsyncParsableCommand {
       throw CommandFailure(.transferFailed, "\(path) can't be read: \(error.localizedDescription)", advice: "check it")
     }
     for line in try reader.latest(lines > 0 ? lines : nil, where: isWanted) { StandardOutput.print(line) }
-    while follow {
+    while follow, !StandardOutput.isClosed {
       // Another process writes it; this is how long a line may be late.
       try await Task.sleep(for: .milliseconds(250))
       for line in try reader.lines() where isWanted(line) { StandardOutput.print(line) }

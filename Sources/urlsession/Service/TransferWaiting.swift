@@ -48,7 +48,7 @@ struct TransferWaiting: Sendable {
       let place = report.path ?? report.destination ?? report.url
       progress.say(
         "Transfer \(report.transfer): \(report.stateWord) \(TextTable.printable(place)) (\(ByteFormat.bytes(report.received)))",
-        on: .standardOutput)
+        with: StandardOutput.print)
     }
     // Else commands with many transfers would keep all places from others for as long as these last.
     let leaving = BackgroundDownload.patience(keeping: downloads.count).map { patience in
