@@ -140,8 +140,13 @@ struct TransferReport: Sendable, Equatable {
     if let failure = status.failure {
       return failure.domain == NSURLErrorDomain && failure.code == NSURLErrorCancelled ? .cancelled : .failed
     }
-    return 200..<300 ~= (status.httpStatus ?? 200) ? .saved : .httpError
+    return isSuccess(status.httpStatus) ? .saved : .httpError
   }
+
+  private static func isSuccess(_ httpStatus: Int?) -> Bool { 200..<300 ~= (httpStatus ?? 200) }
+
+  /// Of one that is complete: its file is what was asked for, as far as the service knows.
+  var hasSucceeded: Bool { failure == nil && TransferReport.isSuccess(httpStatus) }
 
   /// `running`, `waiting`, …; once over, how it ended.
   var stateWord: String {

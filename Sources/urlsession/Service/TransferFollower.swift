@@ -108,8 +108,8 @@ final class TransferFollower: Sendable {
       }
     }
     guard followed.unknown.isEmpty else { throw CommandFailure.unknown(transfers: followed.unknown) }
-    show(followed)
     guard !followed.isOver else { return }
+    show(followed)
     for await change in changes {
       switch change {
       case .status(let status): apply(status, to: &followed, feed)
@@ -117,8 +117,9 @@ final class TransferFollower: Sendable {
         if let report = followed.all.first(where: { $0.transfer == transfer && $0.outcome == nil }) { adopt(report) }
       case .connectionEnded: return
       }
-      show(followed)
+      // How each ended is said already.
       if followed.isOver { return }
+      show(followed)
     }
   }
 

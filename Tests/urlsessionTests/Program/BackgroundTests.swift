@@ -172,6 +172,17 @@ struct BackgroundTests {
     await server.shutdown()
   }
 
+  @Test(arguments: [Reply.truncated(declared: 3_000, sent: 1_500), .status(404, body: "no")])
+  func aFailureIsTheLastThatIsSaid(_ reply: Reply) async throws {
+    let server = try await LoopbackServer.start { _ in reply }
+    let ended = try await sandbox.run(
+      "download", "--wait", "--retries", "0", server.url("/y").absoluteString, "-o", "x")
+    #expect(ended.status != 0)
+    #expect(!ended.errors.contains("is complete") && !ended.errors.contains("100%"), "\(ended.errors)")
+    #expect(ended.errors.split(separator: "\n").last?.hasPrefix("urlsession: transfer ") == true, "\(ended.errors)")
+    await server.shutdown()
+  }
+
   @Test func statusOf400AndAboveIsAFailure() async throws {
     let server = try await LoopbackServer.start { _ in .status(404, body: "no") }
     try sandbox.write("old", to: "x")

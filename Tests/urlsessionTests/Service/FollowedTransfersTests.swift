@@ -83,4 +83,23 @@ struct FollowedTransfersTests {
     _ = followed.update(upload)
     #expect(followed.note(now: Sample.now) == "is complete, its end is being noted")
   }
+
+  /// Their ends are told when they are noted.
+  @Test(arguments: [
+    Sample.status(1, .completed, received: 5, total: 10) {
+      $0.failure = TransferFailure(domain: NSURLErrorDomain, code: NSURLErrorNetworkConnectionLost, message: "Lost.")
+    },
+    Sample.status(1, .completed) {
+      $0.failure = TransferFailure(domain: NSURLErrorDomain, code: NSURLErrorCancelled, message: "Cancelled.")
+    },
+    Sample.status(1, .completed) { $0.httpStatus = 404 },
+    Sample.status(1, .completed) {
+      $0.kind = .upload
+      $0.httpStatus = 503
+    },
+  ]) func aTransferThatFailedIsNotCalledComplete(_ status: TransferStatus) {
+    var followed = FollowedTransfers([1])
+    _ = followed.update(TransferReport(status))
+    #expect(!followed.isOver && followed.note(now: Sample.now) == nil)
+  }
 }
