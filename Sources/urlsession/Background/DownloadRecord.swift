@@ -52,6 +52,20 @@ struct DownloadRecord: Codable, Sendable, Equatable {
   var created: Date
   var finished: Date?
 
+  /// Of the error of a transfer that the service does not have any more.
+  static let lostDomain = "urlsession.lost"
+
+  var isLost: Bool { outcome == .failed && errorDomain == DownloadRecord.lostDomain }
+
+  /// The same of a transfer that is with the service after all.
+  var found: DownloadRecord {
+    guard isLost else { return self }
+    var record = self
+    record.outcome = .queued
+    (record.finished, record.message, record.errorDomain, record.errorCode) = (nil, nil, nil, nil)
+    return record
+  }
+
   /// Whether `retry` can begin it again once it is over without its file.
   var canBeginAgain: Bool { isOfURLAlone == true && begunAgainAs == nil && isUpload != true }
 

@@ -119,7 +119,7 @@ struct FinishedDownload: Sendable {
     _ = try? store.update(session) { present in
       guard creates || present != nil else { return nil }
       var record =
-        present
+        present?.found
         ?? DownloadRecord(
           session: session, url: task.originalRequest?.url?.withoutPassword.absoluteString ?? "",
           destination: note.destination)

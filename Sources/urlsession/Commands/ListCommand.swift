@@ -26,7 +26,7 @@ struct ListCommand: AsyncParsableCommand {
     if all || service == nil {
       let known = Set(reports.map(\.transfer))
       for record in store.all() where record.transfer.map({ !known.contains($0) }) == true {
-        guard let report = try await TransferReport.load(record, from: service) else { continue }
+        guard let report = try await TransferReport.load(record, from: service, in: store) else { continue }
         if all || report.outcome == nil { reports.append(report) }
       }
       reports.sort { $0.transfer < $1.transfer }

@@ -36,15 +36,21 @@ extension TransferReport {
       }
     } catch { throw CommandFailure.service(error) }
     guard let record = store.latest(id),
-      let report = try await load(record, from: service)
+      let report = try await load(record, from: service, in: store)
     else { throw CommandFailure.unknown(transfers: [id]) }
     return (report, [])
   }
 
   /// That of a record, whose transfer the service has not named, where one runs.
-  static func load(_ record: DownloadRecord, from service: (any ServiceRequests)?) async throws -> TransferReport? {
+  static func load(
+    _ record: DownloadRecord, from service: (any ServiceRequests)?, in store: RecordStore
+  ) async throws -> TransferReport? {
     guard let service else { return TransferReport(record)?.withoutService() }
-    do { return try await service.report(of: record) } catch { throw CommandFailure.service(error) }
+    do {
+      let report = try await service.report(of: record)
+      if let report { store.note(report, of: record) }
+      return report
+    } catch { throw CommandFailure.service(error) }
   }
 
   /// The reason of a transfer that waits for a service.

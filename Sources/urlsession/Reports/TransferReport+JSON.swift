@@ -23,7 +23,7 @@ extension TransferReport: Encodable {
     try container.encode(outcome?.rawValue, forKey: .outcome)
     try container.encode(destination, forKey: .destination)
     try container.encode(path, forKey: .path)
-    try container.encode(received, forKey: .received)
+    try container.encode(isReceivedKnown ? received : nil, forKey: .received)
     try container.encode(total, forKey: .total)
     try container.encode(rate.map { $0.rounded() }, forKey: .rate)
     try container.encode(httpStatus, forKey: .httpStatus)
@@ -94,7 +94,7 @@ extension TransferReport {
       $0.nullableString("outcome", outcome?.rawValue)
       $0.nullableString("path", path)
       if let rate { try $0.field("rate", rate.rounded()) } else { $0.null("rate") }
-      $0.integer("received", received)
+      $0.nullableInteger("received", isReceivedKnown ? received : nil)
       $0.string("session", session)
       $0.string("state", state.rawValue)
       $0.nullableInteger("total", total)

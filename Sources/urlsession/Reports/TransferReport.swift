@@ -18,6 +18,8 @@ struct TransferReport: Sendable, Equatable {
   var isUpload = false
   /// Of an upload, the bytes that are sent.
   var received: Int64
+  /// Not of a transfer of which only this program's record tells, before its end.
+  private(set) var isReceivedKnown = true
   /// nil when it is not known.
   var total: Int64?
   /// Bytes per second, as the service measures them; nil while it does not run.
@@ -30,9 +32,6 @@ struct TransferReport: Sendable, Equatable {
   var finished: Date?
   /// The path of the program that queued it; nil when the service does not say.
   var app: String?
-
-  /// Of the failure of a transfer that the service does not have any more.
-  private static let lostDomain = "urlsession.lost"
 
   /// The reason of a transfer that the user has paused.
   static let pausedCode = "pausedByUser"
@@ -55,6 +54,8 @@ struct TransferReport: Sendable, Equatable {
   var absence: AppAbsence?
   /// Whether `retry` begins it again.
   private(set) var beginsAgain = false
+  /// Whether its record would be enough for that.
+  private var canBeginAgain = false
 
   init(_ status: TransferStatus, record: DownloadRecord? = nil) {
     transfer = status.transfer
@@ -87,7 +88,8 @@ struct TransferReport: Sendable, Equatable {
     let asked = note?.destination ?? record?.destination
     destination = asked?.path
     destinationIsFolder = asked?.isFolder == true
-    adopt(record)
+    // Its queue has come back.
+    if record?.isLost != true { adopt(record) }
     if outcome == nil, status.state == .completed, status.isAcknowledged {
       outcome = TransferReport.outcome(of: status)
     }
@@ -104,6 +106,8 @@ struct TransferReport: Sendable, Equatable {
     destinationIsFolder = record.destination.isFolder
     isUpload = record.isUpload == true
     received = record.bytes ?? 0
+    isReceivedKnown = record.bytes != nil
+    canBeginAgain = record.canBeginAgain
     total = record.outcome == .saved || record.outcome == .savedElsewhere ? record.bytes : nil
     failedAttempts = 0
     created = record.created
@@ -115,12 +119,13 @@ struct TransferReport: Sendable, Equatable {
   /// The report of a transfer that this program's record has as queued, and the service does not have.
   func lost() -> TransferReport {
     var report = self
-    (report.state, report.outcome, report.waiting) = (.completed, .failed, nil)
+    (report.state, report.outcome, report.waiting, report.beginsAgain) = (.completed, .failed, nil, canBeginAgain)
+    let how = canBeginAgain ? "" : " Start it again with `urlsession \(command)`."
     report.failure = TransferFailure(
-      domain: TransferReport.lostDomain, code: 0,
+      domain: DownloadRecord.lostDomain, code: 0,
       message:
-        "it is lost: the transfer service does not have it any more, as where its queue and the copy of it are gone. "
-        + "Start it again with `urlsession \(isUpload ? "upload" : "download")`.")
+        "it is lost: the transfer service does not have it any more, as where its queue and the copy of it are gone.\(how)"
+    )
     return report
   }
 
@@ -178,7 +183,7 @@ struct TransferReport: Sendable, Equatable {
   /// The service does not have it, or has ended it because too little was left of its record.
   var isLost: Bool {
     guard outcome == .failed, let failure else { return false }
-    return failure.domain == TransferReport.lostDomain
+    return failure.domain == DownloadRecord.lostDomain
       || failure.domain == NSURLErrorDomain && failure.code == URLError.Code.backgroundSessionWasDisconnected.rawValue
   }
 
@@ -199,7 +204,7 @@ struct TransferReport: Sendable, Equatable {
       return CommandFailure(
         .cancelled, "\(name) was cancelled",
         advice: "start it again with `urlsession \(again)` when you want it")
-    case .failed where failure?.domain == TransferReport.lostDomain:
+    case .failed where failure?.domain == DownloadRecord.lostDomain:
       return CommandFailure(
         .transferFailed, "\(name) is lost: the transfer service does not have it any more",
         advice: "start it again with `urlsession \(again)`")

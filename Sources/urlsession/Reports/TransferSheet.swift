@@ -14,7 +14,7 @@ enum TransferSheet {
       ("State", report.stateWord),
       (report.isUpload ? "File" : "To", report.destination),
       ("File", report.path),
-      (report.isUpload ? "Sent" : "Received", received(report)),
+      (report.isUpload ? "Sent" : "Received", report.isReceivedKnown ? received(report) : nil),
       ("HTTP status", report.httpStatus.map(String.init)),
     ]
     if let waiting = report.waiting, report.outcome == nil {

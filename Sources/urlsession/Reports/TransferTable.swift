@@ -18,7 +18,8 @@ enum TransferTable {
   }
 
   private static func done(_ report: TransferReport) -> String {
-    report.fraction.map { "\(Int($0 * 100))%" } ?? ByteFormat.bytes(report.received)
+    guard report.isReceivedKnown else { return "-" }
+    return report.fraction.map { "\(Int($0 * 100))%" } ?? ByteFormat.bytes(report.received)
   }
 
   private static func app(_ report: TransferReport) -> String {

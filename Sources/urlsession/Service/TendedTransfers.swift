@@ -91,7 +91,7 @@ struct TendedTransfers: Sendable {
   /// One of them may be lost, which this program's own record tells.
   private static func failure(ofUnknown numbers: [Int64], _ service: PatientConnection) async throws -> CommandFailure {
     let records = try RecordStore.usual().all().filter { $0.transfer.map(numbers.contains) == true }
-    for record in records where record.outcome == .queued {
+    for record in records where record.outcome == .queued || record.isLost {
       if let ending = try await service.report(of: record)?.ending { return ending }
     }
     return CommandFailure.unknown(transfers: numbers)

@@ -104,6 +104,7 @@ final class TransferFollower: Sendable {
       } else if let record = store.latest(transfer),
         let report = try await connection.report(of: record), report.outcome != nil
       {
+        store.note(report, of: record)
         if followed.update(report) { whenOver(report) }
       }
     }

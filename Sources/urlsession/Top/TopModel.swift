@@ -31,7 +31,7 @@ struct TopModel: Sendable {
   /// In place of the keys, until the next key.
   var message: String?
   /// Why there is nothing to see; nil while the service answers.
-  var absence: String?
+  private(set) var absence: String?
 
   /// Those that run come first, those that are over last; otherwise the oldest first.
   var rows: [Row] {
@@ -70,6 +70,19 @@ struct TopModel: Sendable {
     keepSelection()
   }
 
+  mutating func serviceAnswers() { absence = nil }
+
+  /// What ran does not run any more, as far as is known.
+  mutating func serviceIsAbsent(_ reason: String, isRunning: Bool) {
+    absence = reason
+    for (transfer, row) in all where row.ended == nil {
+      var report = row.report
+      if report.state == .running { (report.state, report.rate) = (.waiting, nil) }
+      if !isRunning, !report.isPaused { report = report.withoutService() }
+      all[transfer] = Row(report: report)
+    }
+  }
+
   mutating func timePassed(to time: Double) {
     all = all.filter { row in row.value.ended.map { time - $0 < TopModel.afterglow } ?? true }
     keepSelection()
@@ -94,11 +107,11 @@ struct TopModel: Sendable {
     case .pageUp: move(by: -max(1, page))
     case .pageDown: move(by: max(1, page))
     case .character("q"), .interrupt: return .quit
-    case .character("p"): return selectedOpen.map { .pause($0) }
-    case .character("r"): return selectedOpen.map { .resume($0) }
-    case .character("t"): return selectedOpen.map { .retry($0) }
-    case .character("c"): asksToCancel = selectedOpen
-    case .character("l"): limitPrompt = selectedOpen.map { TopLimitPrompt(transfer: $0) }
+    case .character("p"): return openForKey().map { .pause($0) }
+    case .character("r"): return openForKey().map { .resume($0) }
+    case .character("t"): return openForKey().map { .retry($0) }
+    case .character("c"): asksToCancel = openForKey()
+    case .character("l"): limitPrompt = openForKey().map { TopLimitPrompt(transfer: $0) }
     case .character, .enter, .backspace, .escape: break
     }
     return nil
@@ -116,7 +129,15 @@ struct TopModel: Sendable {
     return nil
   }
 
-  private var selectedOpen: Int64? { selectedRow.flatMap { $0.ended == nil ? $0.report.transfer : nil } }
+  /// nil where a key can't do anything, which the message then says.
+  private mutating func openForKey() -> Int64? {
+    guard let row = selectedRow else { return nil }
+    let transfer = row.report.transfer
+    guard row.ended != nil else { return transfer }
+    let begin = row.report.beginsAgain ? "; `urlsession retry \(transfer)` begins it again" : ""
+    message = "Transfer \(transfer) is over\(begin)."
+    return nil
+  }
 
   private mutating func move(by step: Int) {
     let rows = rows

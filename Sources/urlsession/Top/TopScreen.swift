@@ -57,7 +57,11 @@ enum TopScreen {
   }
 
   private static func reason(_ model: TopModel, now: Date) -> String {
-    if let absence = model.absence { return absence }
+    if let absence = model.absence {
+      // It says more: how the service is started for it.
+      let row = model.selectedRow.flatMap { $0.report.waiting?.code == TransferReport.withoutServiceCode ? $0 : nil }
+      return row.map { WhyText.sentence($0.report, now: now) } ?? absence
+    }
     return model.selectedRow.map { WhyText.sentence($0.report, now: now) } ?? "No transfers."
   }
 

@@ -8,7 +8,7 @@ final class TopView: Sendable {
   private enum Event: Sendable {
     case status(TransferStatus)
     case transfers([TransferStatus])
-    case absent(String)
+    case absent(String, isRunning: Bool = true)
     case said(String)
     case typed([UInt8])
     case resized
@@ -48,7 +48,7 @@ final class TopView: Sendable {
       connection.withLock { $0?.close() }
     }
     var model = TopModel()
-    model.absence = "Connecting to the transfer service…"
+    model.serviceIsAbsent("Connecting to the transfer service…", isRunning: true)
     for await event in events {
       let time = (ContinuousClock.now - started) / .seconds(1)
       switch event {
@@ -56,9 +56,9 @@ final class TopView: Sendable {
         model.update(TransferReport(status, in: records), at: time)
         continue
       case .transfers(let statuses):
-        model.absence = nil
+        model.serviceAnswers()
         model.replace(statuses.map { TransferReport($0, in: records) }, at: time)
-      case .absent(let reason): model.absence = reason
+      case .absent(let reason, let isRunning): model.serviceIsAbsent(reason, isRunning: isRunning)
       case .said(let text): model.message = text
       case .typed(let bytes):
         for key in TopKey.keys(in: bytes) {
@@ -123,7 +123,8 @@ final class TopView: Sendable {
         connection.withLock { $0 = service }
       }
     } catch let error as ServiceUnavailable where error.isNotRunning {
-      feed.yield(.absent("The transfer service does not run: there is nothing to do, or it waits for an app."))
+      let reason = "The transfer service does not run: there is nothing to do, or it waits for an app."
+      feed.yield(.absent(reason, isRunning: false))
       return
     }
     feed.yield(.transfers(watched.transfers))

@@ -231,6 +231,21 @@ struct TransferTableTests {
   }
 }
 
+struct UnknownBytesTests {
+  /// Only a service that runs knows what has arrived of it.
+  @Test func bytesThatAreNotKnownAreNotCalledNone() throws {
+    let report = try #require(TransferReport(Sample.record(.queued))).withoutService()
+    let row = try #require(TransferTable.lines([report], now: Sample.now).last)
+    #expect(row.split(separator: " ").prefix(4) == ["17", "waiting", "-", "-"], "\(row)")
+    #expect(!TransferSheet.lines(report, now: Sample.now).contains { $0.hasPrefix("Received") })
+    let data = Data(try JSONOutput.text(report).utf8)
+    let object = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+    #expect(object["received"] is NSNull)
+    let known = try #require(TransferReport(Sample.record(.failed) { $0.bytes = 0 }))
+    #expect(TransferTable.lines([known], now: Sample.now).last?.contains("0 B") == true)
+  }
+}
+
 struct TransferSheetTests {
   @Test func waitingReasonIsShown() {
     let report = TransferReport(

@@ -125,4 +125,15 @@ import TransferProtocol
     var followed = FollowedTransfers([7])
     #expect(followed.update(report) && followed.isOver && followed.ending == ending)
   }
+
+  @Test func aLostTransferThatRetryBeginsAgainSaysSo() throws {
+    let record = Sample.record(.queued) {
+      $0.transfer = 7
+      $0.isOfURLAlone = true
+    }
+    let report = try #require(TransferReport(record)).lost()
+    let text = WhyText.sentence(report)
+    #expect(text.hasSuffix("copy of it are gone. `urlsession retry 7` begins it again."), "\(text)")
+    #expect(report.ending?.advice == "start it again with `urlsession retry 7`")
+  }
 }

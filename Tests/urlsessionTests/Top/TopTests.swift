@@ -151,10 +151,39 @@ import TransferProtocol
     var model = TopModel()
     let size = TopScreen.Size(columns: 60, rows: 6)
     #expect(TopScreen.lines(model, size: size)[4].text == "No transfers.")
-    model.absence = "The transfer service does not run."
+    model.serviceIsAbsent("The transfer service does not run.", isRunning: false)
     #expect(TopScreen.lines(model, size: size)[4].text == "The transfer service does not run.")
     model.message = "Refused.\u{1B}[2J"
     #expect(TopScreen.lines(model, size: size)[5].text == "Refused.\u{FFFD}[2J")
     #expect(model.handle(.character("p"), page: 2) == nil, "there is none to pause")
+  }
+
+  @Test func nothingRunsWithoutAService() {
+    var model = several()
+    let size = TopScreen.Size(columns: 90, rows: 8)
+    model.serviceIsAbsent("It has ended.", isRunning: true)
+    var lines = TopScreen.lines(model, size: size, now: Sample.now).map(\.text)
+    #expect(lines.first == "0 running, 2 waiting, 1 paused, 0 B/s" && lines[6] == "It has ended.", "\(lines)")
+    model.serviceIsAbsent("It does not run.", isRunning: false)
+    lines = TopScreen.lines(model, size: size, now: Sample.now).map(\.text)
+    #expect(lines.first == "0 running, 2 waiting, 1 paused, 0 B/s", "\(lines)")
+    #expect(lines[6] == "Transfer 3 waits. The transfer service does not run; `urlsession wait 3` starts it.")
+    model.serviceAnswers()
+    model.replace([TransferReport(Sample.status(9, received: 50_000_000, total: 200_000_000))], at: 9)
+    lines = TopScreen.lines(model, size: size, now: Sample.now).map(\.text)
+    #expect(lines.first == "1 running, 0 waiting, 0 B/s", "\(lines)")
+  }
+
+  @Test(arguments: [
+    (true, "Transfer 17 is over; `urlsession retry 17` begins it again."), (false, "Transfer 17 is over."),
+  ])
+  func aKeyThatCanDoNothingSaysSo(beginsAgain: Bool, message: String) {
+    let record = Sample.record(.cancelled) { $0.isOfURLAlone = beginsAgain }
+    for key in "prtcl" {
+      var model = TopModel()
+      model.update(TransferReport(Sample.over(), record: record), at: 0)
+      #expect(model.handle(.character(key), page: 5) == nil)
+      #expect(model.message == message && model.asksToCancel == nil && model.limitPrompt == nil)
+    }
   }
 }
