@@ -11,9 +11,7 @@ enum DetachedService {
     // The app is told of these failures: they end this process, and the app reads its last line. Those of the detached
     // service are in the log only.
     // A folder that is gone may come back; one in its place would be in the way.
-    if let remaining = QueueMark(socket: socket, stateFolder: state).remainingWait() {
-      throw QueueIsAway(stateFolder: state, remaining: remaining)
-    }
+    if QueueMark(socket: socket, stateFolder: state).remainingWait() != nil { throw QueueIsAway(stateFolder: state) }
     try PrivateDirectory.ensure(state)
     // Without it the service has its socket in the state folder.
     do { try PrivateDirectory.ensure((socket as NSString).deletingLastPathComponent) } catch is SystemError {}

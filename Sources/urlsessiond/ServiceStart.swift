@@ -59,8 +59,8 @@ enum ServiceStart {
     _ configuration: TransferDaemon.Configuration, until deadline: BootInstant, _ clock: SystemClock, log: Logger
   ) async throws -> Bool {
     var isLogged = false
-    while let remaining = configuration.mark.remainingWait() {
-      let fault = QueueIsAway(stateFolder: configuration.stateDirectory, remaining: remaining)
+    while configuration.mark.remainingWait() != nil {
+      let fault = QueueIsAway(stateFolder: configuration.stateDirectory)
       guard clock.now < deadline else { throw fault }
       if !isLogged { log.error("\(fault)") }
       isLogged = true

@@ -9,14 +9,7 @@ import TransferProtocol
 /// It counts until the machine starts anew, and ends with the runtime folder. A folder that stays away is waited for no longer than
 /// `patience`: its user may have moved it away.
 package struct QueueMark: Sendable {
-  private struct Content: Codable, Equatable {
-    var stateFolder: String
-    /// Of the folder.
-    var identity: String
-    var bootID: String
-    /// When a service missed the folder first.
-    var missed: DurableInstant?
-  }
+  private typealias Content = QueueMarkContent
 
   private let path: String
   private let stateFolder: String
@@ -24,11 +17,11 @@ package struct QueueMark: Sendable {
   private let disk = LinuxFileSystem()
 
   /// Seconds for which services wait for the folder.
-  package static let patience: TimeInterval = 600
+  package static let patience = QueueMarkContent.patience
 
   /// - Parameter socket: the path of the service's socket, whose folder only its user can enter.
   package init(socket: String, stateFolder: String, clock: any ServiceClock = SystemClock()) {
-    path = socket + ".queue"
+    path = QueueMarkContent.path(socket: socket)
     self.stateFolder = stateFolder
     self.clock = clock
   }
@@ -53,9 +46,7 @@ package struct QueueMark: Sendable {
       // Without room for it the time begins anew with each service.
       try? write(content)
     }
-    let since = content.missed?.instant(on: clock, past: QueueMark.patience, future: 0) ?? clock.now
-    let remaining = QueueMark.patience - (clock.now - since)
-    return remaining > 0 ? remaining : nil
+    return content.remainingWait(clock)
   }
 
   /// Another folder in its place is the one that is waited for where it has a queue, or something that only a queue leaves.
@@ -81,13 +72,12 @@ package struct QueueMark: Sendable {
 /// The folder of the queue is missing, and may come back.
 package struct QueueIsAway: Error, CustomStringConvertible {
   package let stateFolder: String
-  package let remaining: TimeInterval
 
-  package init(stateFolder: String, remaining: TimeInterval) {
-    (self.stateFolder, self.remaining) = (stateFolder, remaining)
-  }
+  package init(stateFolder: String) { self.stateFolder = stateFolder }
 
+  /// The same as long as it is waited for, so that one who waits is told once.
   package var description: String {
-    "the folder of the queue, \(stateFolder), is gone; it is waited for \(Int(remaining.rounded(.up))) s before a new queue begins"
+    "the folder of the queue, \(stateFolder), is gone; it is waited for \(Int(QueueMark.patience / 60)) minutes in all before a "
+      + "new queue begins"
   }
 }

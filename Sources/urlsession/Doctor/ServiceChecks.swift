@@ -1,5 +1,6 @@
 import CommandLineOutput
 import Foundation
+import SystemServices
 import TransferProtocol
 
 /// Judges the facts: each check says what is so and how it is mended.
@@ -27,7 +28,7 @@ enum ServiceChecks {
   private static func service(_ facts: ServiceFacts) -> Finding {
     switch facts.service {
     case .running(_, let pid): Finding("service", .ok, "the service runs as process \(pid)")
-    case .notRunning where facts.runtimeFault != nil:
+    case .notRunning where facts.runtimeFault != nil || facts.missingQueue != nil:
       // The check of the folder says that it can't.
       Finding("service", .ok, "the service does not run")
     case .notRunning: Finding("service", .ok, "the service does not run; the next transfer starts it")
@@ -122,7 +123,15 @@ enum ServiceChecks {
   }
 
   private static func stateFolder(_ facts: ServiceFacts) -> Finding {
-    folder(
+    if let remaining = facts.missingQueue {
+      return Finding(
+        "stateFolder", .fail,
+        "the folder of the queue, \(facts.stateFolder), is gone: for \(ByteFormat.duration(remaining)) more it is waited for, and no "
+          + "transfer goes on",
+        advice: "mount its disk, or move it back; to begin with an empty queue at once, which loses the transfers: rm "
+          + QueueMarkContent.path(socket: facts.socketPath))
+    }
+    return folder(
       "stateFolder", facts.stateFolder, facts.state, facts,
       otherwise: "make the folder writable for this user, or set XDG_STATE_HOME to one that is")
   }

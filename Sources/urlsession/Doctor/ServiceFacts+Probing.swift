@@ -12,6 +12,7 @@ extension ServiceFacts {
     facts.runtime = entry(facts.runtimeFolder)
     facts.socket = entry(facts.socketPath)
     facts.state = entry(facts.stateFolder)
+    facts.missingQueue = facts.remainingWaitForQueue()
     facts.queue = queue("\(facts.stateFolder)/\(ServiceNames.queue)")
     for name in ServiceNames.folders { facts.folders[name] = entry("\(facts.stateFolder)/\(name)") }
     for folder in [facts.runtimeFolder, facts.stateFolder] {
@@ -32,6 +33,15 @@ extension ServiceFacts {
     facts.setAside = names("\(facts.stateFolder)/set-aside")
     facts.quarantined = names("\(facts.stateFolder)/quarantine")
     return facts
+  }
+
+  /// Whether the service waits for the folder of its queue.
+  static func isQueueMissing(environment: [String: String] = ProcessInfo.processInfo.environment) -> Bool {
+    folders(environment).remainingWaitForQueue() != nil
+  }
+
+  private func remainingWaitForQueue() -> Double? {
+    QueueMarkContent.remainingWait(socket: socketPath, stateFolder: stateFolder, queue: ServiceNames.queue)
   }
 
   private static func folders(_ environment: [String: String]) -> ServiceFacts {

@@ -54,6 +54,8 @@ struct ServiceFacts: Sendable, Equatable {
   var socket: Entry?
   var stateFolder: String
   var state: Entry?
+  /// Seconds for which the folder of the last queue, which is gone, is still waited for; nil where it is not.
+  var missingQueue: Double?
   /// nil when there is none.
   var queue: Queue?
   /// Those of `ServiceNames.folders` that are there.

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Where results go. An output that takes no more ends no command, which may have more to do than to print: `cancel` goes on to its
+/// The output for results. One that takes no more ends no command, which may have more to do than to print: `cancel` goes on to its
 /// last transfer. The failure is told once, and decides how the program ends.
 final class ResultOutput: Sendable {
   private let stream: StreamOutput

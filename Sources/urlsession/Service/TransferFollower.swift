@@ -49,15 +49,16 @@ final class TransferFollower: Sendable {
       } catch let failure as CommandFailure {
         throw failure
       } catch {
+        if let line = TransferFollower.line(waitingForStorage: error, isQueueMissing: { ServiceFacts.isQueueMissing() })
+        {
+          // It may be away for hours, and the service goes on by itself.
+          if line != toldReason { StandardError.print(line) }
+          toldReason = line
+          try await Task.sleep(for: storagePause)
+          storagePause = min(storagePause * 2, TransferFollower.longestStoragePause)
+          continue
+        }
         if let refusal = error as? Refusal {
-          if let line = TransferFollower.line(waitingFor: refusal) {
-            // Its storage may be away for hours, and it goes on by itself.
-            if line != toldReason { StandardError.print(line) }
-            toldReason = line
-            try await Task.sleep(for: storagePause)
-            storagePause = min(storagePause * 2, TransferFollower.longestStoragePause)
-            continue
-          }
           guard refusal.reason == .shuttingDown || refusal.hasTooManyConnections == true else {
             throw CommandFailure.service(error)
           }
@@ -79,10 +80,16 @@ final class TransferFollower: Sendable {
     TextTable.printable("urlsession: \(gone) Waiting for it.")
   }
 
-  /// nil where the service refuses for another reason than its storage.
-  static func line(waitingFor refusal: Refusal) -> String? {
-    guard refusal.reason == .storage, refusal.hasTooManyConnections != true else { return nil }
-    return TextTable.printable("urlsession: \(refusal.message) Waiting for it.")
+  /// nil where the service can't be used for another reason than its storage.
+  static func line(waitingForStorage error: any Error, isQueueMissing: () -> Bool) -> String? {
+    switch error {
+    case let gone as ServiceUnavailable:
+      return !ServiceUnavailable.isPassing(gone) && isQueueMissing() ? line(waitingFor: gone) : nil
+    case let refusal as Refusal:
+      guard refusal.reason == .storage, refusal.hasTooManyConnections != true else { return nil }
+      return TextTable.printable("urlsession: \(refusal.message) Waiting for it.")
+    default: return nil
+    }
   }
 
   /// Until all is over or the connection ends.

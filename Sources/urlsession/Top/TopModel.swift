@@ -72,7 +72,7 @@ struct TopModel: Sendable {
 
   mutating func serviceAnswers() { absence = nil }
 
-  /// What ran does not run any more, as far as is known.
+  /// The transfers that ran do not run any more, as far as is known.
   mutating func serviceIsAbsent(_ reason: String, isRunning: Bool) {
     absence = reason
     for (transfer, row) in all where row.ended == nil {

@@ -37,6 +37,24 @@ import Testing
     #expect(mark.remainingWait() == nil)
   }
 
+  /// A program that is no service reads why none starts, and its look is no beginning of the time.
+  @Test func programsSeeThatItIsWaitedFor() throws {
+    func seen() -> TimeInterval? {
+      QueueMarkContent.remainingWait(
+        socket: folder.path + "/socket", stateFolder: state, queue: "queue.sqlite", clock: clock)
+    }
+    #expect(seen() == nil, "there is no mark")
+    let mark = try missing()
+    #expect(seen() == QueueMark.patience)
+    clock.advance(by: 5)
+    #expect(seen() == QueueMark.patience)
+    #expect(mark.remainingWait() == QueueMark.patience)
+    clock.advance(by: 5)
+    #expect(seen() == QueueMark.patience - 5)
+    #expect(rename(folder.path + "/away", state) == 0)
+    #expect(seen() == nil, "it is there")
+  }
+
   @Test func anotherStartOfTheMachineWaitsForNone() throws {
     let mark = try missing()
     clock.restartMachine(after: 1)

@@ -77,6 +77,13 @@ import Testing
     ("runtimeFolder", .fail, facts { ($0.service, $0.isQueueLocked, $0.runtimeFault) = (.notRunning, false, "open") }),
     ("runtimeFolder", .warn, facts { ($0.runtime, $0.closedParents) = (nil, ["/run/u": "/run"]) }),
     ("stateFolder", .fail, facts { ($0.state, $0.closedParents) = (nil, ["/state": "/"]) }),
+    (
+      "stateFolder", .fail,
+      facts {
+        ($0.service, $0.isQueueLocked) = (.notRunning, false)
+        ($0.state, $0.queue, $0.folders, $0.key, $0.missingQueue) = (nil, nil, [:], .none, 570)
+      }
+    ),
     ("stateFolder", .fail, facts { $0.state = .init(isWritable: false) }),
     ("stateFolder", .fail, facts { $0.state = .init(isOwn: false) }),
     ("stateFolder", .fail, facts { $0.state = .init(isFolder: false) }),

@@ -2,6 +2,9 @@ import Foundation
 import LoopbackServer
 import Testing
 
+@testable import URLLoadingSystem
+@testable import urlsession
+
 /// A service that can't start.
 struct WaitingForTheServiceTests {
   private let sandbox: Sandbox
@@ -45,5 +48,37 @@ struct WaitingForTheServiceTests {
     let ended = try await waiting.ended()
     #expect(ended.status == 0 && sandbox.content("f") == Data("hello".utf8), "\(ended.errors)")
     await server.shutdown()
+  }
+
+  @Test func aFolderOfTheQueueThatIsGoneIsToldOnceAndWaitedFor() async throws {
+    let gate = Gate()
+    let server = try await LoopbackServer.start { _ in .ok("hello").preceded(by: [.waitFor(gate)]) }
+    let started = try await sandbox.run("download", "--json", server.url("/f").absoluteString, "-o", "f")
+    let number = try #require(try started.json()["transfer"] as? Int, "\(started.errors)")
+    sandbox.endPrograms()
+    let (state, kept) = (sandbox.home.path + "/state/urlsessiond", sandbox.home.path + "/kept")
+    try await eventually("the folder to be free") { rename(state, kept) == 0 }
+    let waiting = try sandbox.start(["wait", "\(number)"])
+    try await eventually("the reason to be told") { waiting.errorsSoFar.contains("is waited for 10 minutes in all") }
+    let doctor = try await sandbox.run("doctor", "--json")
+    let checks = try #require(try doctor.json()["checks"] as? [[String: Any]])
+    let folder = try #require(checks.first { $0["check"] as? String == "stateFolder" })
+    #expect(doctor.status == 69 && folder["verdict"] as? String == "fail", "\(folder)")
+    #expect((folder["advice"] as? String)?.hasSuffix("/run/urlsessiond/socket.queue") == true, "\(folder)")
+    #expect(rename(kept, state) == 0)
+    gate.open()
+    let ended = try await waiting.ended()
+    #expect(ended.status == 0 && sandbox.content("f") == Data("hello".utf8), "\(ended.errors)")
+    #expect(ended.errors.components(separatedBy: "is gone").count == 2, "\(ended.errors)")
+    await server.shutdown()
+  }
+
+  /// Failures of other kinds are given up after a while.
+  @Test(arguments: [true, false]) func onlyAFolderThatIsMissingIsWaitedForWithoutEnd(isMissing: Bool) throws {
+    let gone = ServiceUnavailable(reason: "the folder is gone")
+    let line = TransferFollower.line(waitingForStorage: gone) { isMissing }
+    #expect((line != nil) == isMissing)
+    let silent = ServiceUnavailable(reason: "it is silent", isSilent: true)
+    #expect(TransferFollower.line(waitingForStorage: silent) { isMissing } == nil)
   }
 }
