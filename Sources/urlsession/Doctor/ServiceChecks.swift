@@ -18,6 +18,10 @@ enum ServiceChecks {
 
   private static func program(_ facts: ServiceFacts) -> Finding {
     guard let program = facts.program else {
+      // Without a runtime folder it is not looked for. The check of the folder fails.
+      if facts.runtimeFault != nil {
+        return Finding("program", .ok, "not looked for, since there is no runtime folder")
+      }
       return Finding(
         "program", .fail, "urlsessiond is not found, or other users can change it",
         advice: "install it beside urlsession, or name it in URLSESSIOND_PATH")

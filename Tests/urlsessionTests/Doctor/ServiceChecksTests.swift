@@ -75,6 +75,12 @@ import Testing
     ("runtimeFolder", .fail, facts { $0.runtime = .init(mode: 0o755) }),
     ("runtimeFolder", .fail, facts { $0.runtime = .init(isOwn: false) }),
     ("runtimeFolder", .fail, facts { ($0.service, $0.isQueueLocked, $0.runtimeFault) = (.notRunning, false, "open") }),
+    (
+      "runtimeFolder", .fail,
+      facts {
+        ($0.service, $0.isQueueLocked, $0.runtimeFault, $0.program) = (.notRunning, false, "open", nil)
+      }
+    ),
     ("runtimeFolder", .warn, facts { ($0.runtime, $0.closedParents) = (nil, ["/run/u": "/run"]) }),
     ("stateFolder", .fail, facts { ($0.state, $0.closedParents) = (nil, ["/state": "/"]) }),
     (
