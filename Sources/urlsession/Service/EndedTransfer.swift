@@ -22,7 +22,7 @@ struct EndedTransfer: Sendable, Equatable {
       let isCancelled = failure.domain == NSURLErrorDomain && failure.code == NSURLErrorCancelled
       report.outcome = isCancelled ? .cancelled : .failed
     }
-    self.init(report, report.isOfOtherApp ? nil : records.read(status.session))
+    self.init(report, report.isOfOtherApp ? nil : records.read(status.session)?.found)
   }
 
   private init(report: TransferReport, record: DownloadRecord) { (self.report, self.record) = (report, record) }
