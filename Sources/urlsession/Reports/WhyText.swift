@@ -24,6 +24,11 @@ enum WhyText {
     case .cancelled: return "was cancelled.\(again(report))"
     case nil, .queued, .placing: break
     }
+    // Its app has not taken the end yet.
+    if report.state == .completed, let failure = report.failure {
+      let isCancelled = failure.domain == NSURLErrorDomain && failure.code == NSURLErrorCancelled
+      return isCancelled ? "was cancelled." : "failed: \(cause(report))"
+    }
     switch report.state {
     case .running:
       let limits = report.limits.isEmpty ? "" : " Limits: \(LimitText.text(report.limits))."

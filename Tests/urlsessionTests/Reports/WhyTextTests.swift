@@ -35,6 +35,16 @@ import TransferProtocol
     ),
     (Sample.status(1, .completed) { $0.kind = .upload }, "is complete; its app has not been told yet."),
     (
+      Sample.status(1, .completed) {
+        $0.failure = TransferFailure(domain: NSURLErrorDomain, code: NSURLErrorCancelled, message: "It was cancelled.")
+      }, "was cancelled."
+    ),
+    (
+      Sample.status(1, .completed) {
+        $0.failure = TransferFailure(domain: NSURLErrorDomain, code: NSURLErrorTimedOut, message: "It took too long.")
+      }, "failed: It took too long."
+    ),
+    (
       Sample.status(1, received: 50) { $0.absence = absence },
       "runs: 50 B have arrived. Its app has not been there for 65 days; it is removed on 2027-01-19."
     ),
