@@ -92,7 +92,10 @@ import TransferProtocol
     (Sample.status(1, .suspended), "is suspended by its app."),
     (
       Sample.status(1, .completed) { $0.failure = TransferFailure(domain: "d", code: 1, message: "Broken") },
-      "is complete; its file waits for the app, which puts it in its place."
+      "failed: Broken."
+    ),
+    (
+      Sample.status(1, .completed), "is complete; its file waits for the app, which puts it in its place."
     ),
     (
       Sample.status(1, .completed) {
