@@ -335,6 +335,9 @@ final class UploadSending: @unchecked Sendable {
     isWriting = false
     switch result {
     case .success:
+      if written.place != nil, journalled.place == nil {
+        runner.log.info("upload \(job.id) can go on where its server has it")
+      }
       journalled = written
       if awaitsEnding, written.isEnding == true {
         awaitsEnding = false

@@ -127,7 +127,7 @@ struct EditCommand: AsyncParsableCommand {
     let records = try RecordStore.usual()
     try await TendedTransfers(ids: [id], isQuiet: quiet).each { status, service in
       _ = try await service.request(.editTransfer(edit))
-      if status.app.map({ $0 == OwnProgram.path }) ?? true {
+      if status.isOfThisProgram {
         _ = try? records.update(status.session) { $0?.edited(edit) }
       }
       return "changed"

@@ -2,6 +2,11 @@ import Foundation
 import TransferProtocol
 import URLLoadingSystem
 
+extension TransferStatus {
+  /// A service that names no app shows a program its own transfers alone.
+  var isOfThisProgram: Bool { app.map { $0 == OwnProgram.path } ?? true }
+}
+
 /// A transfer as the service and this program's own record know it together.
 struct TransferReport: Sendable, Equatable {
   var transfer: Int64
@@ -46,8 +51,7 @@ struct TransferReport: Sendable, Equatable {
 
   /// A session of another app may have the identifier of one of ours, so records count for transfers of this program alone.
   init(_ status: TransferStatus, in records: RecordStore) {
-    let isOwn = status.app.map { $0 == OwnProgram.path } ?? true
-    self.init(status, record: isOwn ? records.read(status.session) : nil)
+    self.init(status, record: status.isOfThisProgram ? records.read(status.session) : nil)
   }
   var limits: [TransferLimit] = []
   /// nil while its app is there.

@@ -45,28 +45,30 @@ struct EndedTransfer: Sendable, Equatable {
     guard let lock = store.lock(record.session) else { throw refused(because: "another command begins it again") }
     defer { withExtendedLifetime(lock) {} }
     // One that had the lock before may have begun it.
-    if let present = store.read(record.session), !present.canBeginAgain {
-      throw EndedTransfer(report: report, record: present).refusal
-    }
+    let present = store.read(record.session) ?? record
+    guard present.canBeginAgain else { throw EndedTransfer(report: report, record: present).refusal }
     try record.destination.checkFolder()
-    let kept = KeptBytes(state: state).resumeData(of: record)
+    let kept = KeptBytes(state: state).resumeData(of: present)
     let order = BackgroundOrder(
       request: RequestOptions.plainRequest(for: url), destination: record.destination,
       priority: URLSessionTask.defaultPriority,
       notifies: record.notifies == true, retry: record.retry, isOfURLAlone: true, resumeData: kept)
     let download = try await BackgroundDownload.start(order)
-    _ = try? store.update(record.session) { $0.map { EndedTransfer.ended($0, as: download.transfer) } }
+    _ = try? store.update(record.session) {
+      $0.map { EndedTransfer.ended($0, as: download.transfer, isLost: report.isLost) }
+    }
     download.leave()
     let from = kept == nil ? "" : ", from what had arrived"
     return "\(report.isLost ? "lost" : report.stateWord); begun again as transfer \(download.transfer)\(from)"
   }
 
   /// It begins once, however often it is asked for.
-  static func ended(_ record: DownloadRecord, as number: Int64) -> DownloadRecord {
+  static func ended(_ record: DownloadRecord, as number: Int64, isLost: Bool) -> DownloadRecord {
     var record = record
     record.begunAgainAs = number
     record.resumeData = nil
-    guard record.outcome == .queued else { return record }
+    // The end of one that is not lost is still to come.
+    guard isLost, record.outcome == .queued else { return record }
     record.outcome = .failed
     record.finished = Date()
     record.message = "it was lost, and began again as transfer \(number)"

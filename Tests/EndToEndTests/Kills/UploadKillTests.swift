@@ -50,6 +50,7 @@ import TransferScript
       try await app.tell(.upload(url: server.url("/u").absoluteString, file: path, label: "u", method: "POST"))
       try await app.tell(.flush)
       try await arrived.wait(within: patience)
+      try await eventually("the place in the queue") { home.serviceLog.contains("can go on where its server has it") }
       // In place, and then removed.
       let handle = try #require(FileHandle(forWritingAtPath: path))
       try handle.write(contentsOf: Data("changed".utf8))

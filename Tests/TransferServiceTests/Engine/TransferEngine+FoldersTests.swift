@@ -86,11 +86,7 @@ import TransferProtocol
   @Test func aFileIsDeliveredOnceItsFolderIsMadeAgain() async throws {
     let resource = FileResource(size: 3_000)
     try await withEngine(serving: resource, Self.quick) { fixture, server in
-      let killed = fixture.client()
-      try await killed.begin()
-      _ = try await killed.create([.download(server.url("/f").absoluteString)])
-      for _ in 1...2 { _ = try await killed.nextEvent() }
-      killed.disconnect()
+      try await fixture.appWithItsEvents(server).app.disconnect()
       await fixture.settle()
       try remove("delivery", fixture)
       let app = fixture.client()

@@ -15,20 +15,6 @@ import TransferProtocol
     settings.laterCopyDelay = .seconds(3_600)
   }
 
-  /// An app that has got its download's file and end, and has not said so; and where the file is.
-  private func appWithItsEvents(
-    _ fixture: EngineFixture, _ server: LoopbackServer, _ change: (inout TransferDescription) -> Void = { _ in }
-  ) async throws -> (FakeClient, String) {
-    let app = fixture.client()
-    try await app.begin()
-    var download = TransferDescription.download(server.url("/f").absoluteString)
-    change(&download)
-    _ = try await app.create([download])
-    let path = try #require(try await app.nextEvent().download).path
-    _ = try await app.nextEvent()
-    return (app, path)
-  }
-
   private func overwrite(_ path: String) {
     let descriptor = open(path, O_WRONLY | O_CLOEXEC)
     #expect(descriptor >= 0 && pwrite(descriptor, "xyz", 3, 0) == 3)
@@ -53,7 +39,7 @@ import TransferProtocol
   /// While the app writes into its file, the service copies it.
   @Test func aFileThatTheAppWritesIntoIsDeliveredAsItWasReceived() async throws {
     try await withEngine(serving: FileResource(size: Self.size), Self.lease) { fixture, server in
-      let (killed, path) = try await appWithItsEvents(fixture, server)
+      let (killed, path) = try await fixture.appWithItsEvents(server)
       overwrite(path)
       killed.disconnect()
       let next = fixture.client()
@@ -68,7 +54,7 @@ import TransferProtocol
 
   @Test func anUnchangedFileOutlivesTheService() async throws {
     try await withEngine(serving: FileResource(size: Self.size), Self.lease) { fixture, server in
-      let (_, path) = try await appWithItsEvents(fixture, server)
+      let (_, path) = try await fixture.appWithItsEvents(server)
       let life = try await fixture.nextLife()
       #expect(fixture.files.leases.count == 0)
       let next = life.client()
@@ -84,7 +70,7 @@ import TransferProtocol
   /// The service was killed, and its lease with it.
   @Test(arguments: [true, false]) func aChangedFileIsLoadedAgain(isCut: Bool) async throws {
     try await withEngine(serving: FileResource(size: Self.size), Self.lease) { fixture, server in
-      let (_, path) = try await appWithItsEvents(fixture, server)
+      let (_, path) = try await fixture.appWithItsEvents(server)
       let life = try await fixture.nextLife()
       if isCut { #expect(truncate(path, 5) == 0) } else { overwrite(path) }
       let next = life.client()
@@ -103,7 +89,7 @@ import TransferProtocol
   /// While the service does not run, or while it does.
   @Test(arguments: [true, false]) func aFileThatAFolderHasReplacedIsLoadedAgain(isRunning: Bool) async throws {
     try await withEngine(serving: FileResource(size: Self.size), Self.lease) { fixture, server in
-      let (app, _) = try await appWithItsEvents(fixture, server)
+      let (app, _) = try await fixture.appWithItsEvents(server)
       func replace() throws {
         try FileManager.default.moveItem(atPath: fixture.files.complete(1), toPath: fixture.folder.path + "/moved")
         #expect(mkdir(fixture.files.complete(1), 0o700) == 0)
@@ -130,7 +116,7 @@ import TransferProtocol
 
   @Test func aChangedFileWhoseRequestIsNotRepeatedIsLost() async throws {
     try await withEngine(serving: { _ in .ok("abc") }, Self.lease) { fixture, server in
-      let (_, path) = try await appWithItsEvents(fixture, server) { $0.request.method = "POST" }
+      let (_, path) = try await fixture.appWithItsEvents(server) { $0.request.method = "POST" }
       let life = try await fixture.nextLife()
       overwrite(path)
       let next = life.client()
@@ -143,7 +129,7 @@ import TransferProtocol
 
   @Test func theFileOfASessionThatIsInvalidatedIsLeasedNoMore() async throws {
     try await withEngine(serving: FileResource(size: Self.size), Self.lease) { fixture, server in
-      let (app, _) = try await appWithItsEvents(fixture, server)
+      let (app, _) = try await fixture.appWithItsEvents(server)
       #expect(fixture.files.leases.count == 1)
       try await app.ask(.invalidate(SessionReference(session: "s")))
       #expect(fixture.names("complete") == [] && fixture.files.leases.count == 0)

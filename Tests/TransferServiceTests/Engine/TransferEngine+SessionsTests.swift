@@ -10,18 +10,6 @@ import TransferProtocol
 @Suite struct TransferEngineSessionsTests {
   private static let size: Int64 = 100_000
 
-  /// An app that has got its download's file and end, and has not said so; and where the file is.
-  private func appWithItsEvents(
-    _ fixture: EngineFixture, _ server: LoopbackServer, method: String = "GET"
-  ) async throws -> (FakeClient, String) {
-    let app = fixture.client()
-    try await app.begin()
-    _ = try await app.create([.download(server.url("/f").absoluteString, method: method)])
-    let download = try #require(try await app.nextEvent().download)
-    _ = try await app.nextEvent()
-    return (app, download.path)
-  }
-
   @Test func deliversTheFileThenTheCompletion() async throws {
     try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
       let client = fixture.client()
@@ -45,7 +33,7 @@ import TransferProtocol
 
   @Test func redeliversEventsWithAFreshFileAfterACrashOfTheApp() async throws {
     try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
-      let (killed, path) = try await appWithItsEvents(fixture, server)
+      let (killed, path) = try await fixture.appWithItsEvents(server)
       // It moved the file away before it could say so.
       try FileManager.default.moveItem(atPath: path, toPath: fixture.folder.path + "/moved")
       killed.disconnect()
@@ -104,7 +92,7 @@ import TransferProtocol
   @Test(arguments: changes.indices) func redeliversTheFileAsItWasReceivedWhateverTheAppDid(index: Int) async throws {
     let (name, change) = Self.changes[index]
     try await withEngine(serving: FileResource(size: Self.size)) { fixture, server in
-      let (killed, path) = try await appWithItsEvents(fixture, server)
+      let (killed, path) = try await fixture.appWithItsEvents(server)
       try change(path)
       killed.disconnect()
       let next = fixture.client()
@@ -128,7 +116,7 @@ import TransferProtocol
   /// Another program has changed it in the service's folder.
   @Test func aFileThatIsLostIsAnErrorOfATaskThatIsNotRepeated() async throws {
     try await withEngine(serving: { _ in .ok("abc") }) { fixture, server in
-      let (killed, _) = try await appWithItsEvents(fixture, server, method: "POST")
+      let (killed, _) = try await fixture.appWithItsEvents(server) { $0.request.method = "POST" }
       #expect(truncate(fixture.files.complete(1), 1) == 0)
       killed.disconnect()
       let next = fixture.client()
@@ -188,7 +176,7 @@ import TransferProtocol
   @Test(arguments: ["removed", "cut"]) func aFileThatIsGoneIsLoadedAgain(change: String) async throws {
     let resource = FileResource(size: Self.size)
     try await withEngine(serving: resource) { fixture, server in
-      let (killed, _) = try await appWithItsEvents(fixture, server)
+      let (killed, _) = try await fixture.appWithItsEvents(server)
       killed.disconnect()
       await fixture.settle()
       let path = fixture.files.complete(1)
@@ -210,7 +198,7 @@ import TransferProtocol
   /// Its bytes may be in the file that the app was given before, which is not removed with the acknowledgement.
   @Test func aLostFileWhoseRequestIsNotRepeatedIsAFailureThatNamesWhatIsLeft() async throws {
     try await withEngine(serving: { _ in .ok("abc") }) { fixture, server in
-      let (killed, _) = try await appWithItsEvents(fixture, server, method: "POST")
+      let (killed, _) = try await fixture.appWithItsEvents(server) { $0.request.method = "POST" }
       killed.disconnect()
       await fixture.settle()
       try FileManager.default.removeItem(atPath: fixture.files.complete(1))
@@ -230,7 +218,7 @@ import TransferProtocol
 
   @Test func theLossOfAFileIsToldOnceItIsOnTheDisk() async throws {
     try await withEngine(serving: { _ in .ok("abc") }) { fixture, server in
-      let (killed, _) = try await appWithItsEvents(fixture, server, method: "POST")
+      let (killed, _) = try await fixture.appWithItsEvents(server) { $0.request.method = "POST" }
       #expect(truncate(fixture.files.complete(1), 1) == 0)
       killed.disconnect()
       let (client, other) = (fixture.client(), fixture.client("/other"))

@@ -108,11 +108,7 @@ import TransferProtocol
     serving resource: FileResource, _ body: (EngineFixture, FakeClient, _ elsewhere: String) async throws -> Void
   ) async throws {
     try await withEngine(serving: resource, { $0.storagePatience = 0.01 }) { fixture, server in
-      let killed = fixture.client()
-      try await killed.begin()
-      _ = try await killed.create([.download(server.url("/f").absoluteString)])
-      for _ in 1...2 { _ = try await killed.nextEvent() }
-      killed.disconnect()
+      try await fixture.appWithItsEvents(server).app.disconnect()
       await fixture.settle()
       let elsewhere = fixture.folder.path + "/elsewhere"
       try FileManager.default.moveItem(atPath: fixture.files.completeDirectory, toPath: elsewhere)

@@ -29,11 +29,14 @@ import TransferProtocol
 
   @Test func aEndedTransferBeginsOnce() async throws {
     let lost = try Self.lost { $0.isOfURLAlone = true }
-    let record = EndedTransfer.ended(try #require(lost.record), as: 8)
+    let record = EndedTransfer.ended(try #require(lost.record), as: 8, isLost: true)
     let report = try #require(TransferReport(record))
     let again = try #require(EndedTransfer(report, record))
     await #expect(throws: again.refusal) { try await again.beginAgain() }
     #expect(again.refusal.what.hasSuffix("it has begun again as transfer 8"))
+    // One that was cancelled, and whose end this program has not taken yet.
+    let cancelled = EndedTransfer.ended(try #require(lost.record), as: 8, isLost: false)
+    #expect(cancelled.outcome == .queued && cancelled.begunAgainAs == 8 && cancelled.message == nil)
   }
 
   @Test func aTransferThatFailedOtherwiseIsNotLost() throws {
