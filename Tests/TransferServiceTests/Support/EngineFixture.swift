@@ -142,6 +142,8 @@ final class EngineFixture: Sendable {
     }
     guard isFirst else { return }
     await engine.shutDown()
+    // The engine waits for no probe: its disk may hang. One that has begun removes its file.
+    await withCheckedContinuation { ended in engine.probes.async { ended.resume() } }
     var leftovers = engine.leftovers
     runner.shutDown()
     do {
