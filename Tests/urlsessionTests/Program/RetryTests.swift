@@ -136,6 +136,9 @@ struct RetryTests {
     let retried = try await sandbox.run("retry", number)
     #expect(retried.status == (isOfURLAlone ? 0 : 1), "\(retried.text)\(retried.errors)")
     if isOfURLAlone {
+      _ = try await sandbox.run("wait", number)
+      let report = try await sandbox.run("show", number, "--json")
+      #expect(report.text.contains("cancelled"), "\(report.text)\(report.errors)")
       let list = try await sandbox.run("list", "--json").json()["transfers"] as? [[String: Any]]
       #expect(list?.compactMap { $0["url"] as? String } == [url + "?new"])
     } else {
