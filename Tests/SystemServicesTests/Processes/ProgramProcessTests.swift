@@ -1,4 +1,5 @@
 import Foundation
+import LoopbackServer
 import Testing
 
 @testable import SystemServices
@@ -44,9 +45,11 @@ import Testing
     close(descriptor)
     let (ends, ended) = AsyncStream.makeStream(of: DetachedProcess.End.self)
     DetachedProcess.whenEnded(pid) { ended.yield($0) }
-    kill(pid, SIGSTOP)
     let program = try #require(ExecutedProgram(ofProcess: pid)?.path)
     let process = try #require(ProgramProcess(pid, running: program))
+    // The kernel has the program before it has the arguments.
+    try await eventually("the program to have begun") { !process.arguments.isEmpty }
+    kill(pid, SIGSTOP)
     #expect(process.arguments == ["600"] && process.identity.parent == getpid())
     let earlier = ProcessIdentity(pid: pid, startTime: process.identity.startTime - 1)
     #expect(!ProgramProcess(identity: earlier).end(holding: path), "it has the number of the one that is meant")
