@@ -21,6 +21,8 @@ package enum ServiceNames {
   package static let program = "urlsessiond"
   /// In the environment: the path of the socket, instead of the usual one. Both sides honour it.
   package static let socketVariable = "URLSESSIOND_SOCKET"
+  /// In the environment: the full path of the program to start, instead of the one that is found.
+  package static let programVariable = "URLSESSIOND_PATH"
   /// In the environment of an app that the service starts: the identifier of the session with events to handle.
   package static let launchSessionVariable = "URLSESSION_LAUNCH_SESSION"
 }

@@ -17,14 +17,24 @@ enum ServiceChecks {
   static func fails(_ findings: [Finding]) -> Bool { findings.contains { $0.verdict == .fail } }
 
   private static func program(_ facts: ServiceFacts) -> Finding {
+    let variable = ServiceNames.programVariable
+    if let named = facts.namedProgram, !named.isEmpty, !named.hasPrefix("/") {
+      return Finding(
+        "program", .warn, "\(variable) is not obeyed: \(named) is no full path", advice: "begin its path with /")
+    }
     guard let program = facts.program else {
       // Without a runtime folder it is not looked for. The check of the folder fails.
       if facts.runtimeFault != nil {
         return Finding("program", .ok, "not looked for, since there is no runtime folder")
       }
+      if let named = facts.namedProgram, !named.isEmpty {
+        return Finding(
+          "program", .fail, "\(variable) names \(named), which is no program that can be run",
+          advice: "correct the path, or unset \(variable) to use the program that is installed")
+      }
       return Finding(
         "program", .fail, "urlsessiond is not found, or other users can change it",
-        advice: "install it beside urlsession, or name it in URLSESSIOND_PATH")
+        advice: "install it beside urlsession, or name it in \(variable)")
     }
     return Finding("program", .ok, "urlsessiond is \(program)")
   }
@@ -179,6 +189,11 @@ enum ServiceChecks {
     if let fault = queue.fault {
       return Finding(
         "queue", .fail, "\(path) can't be opened: \(fault)", advice: "mend the disk, or the rule that forbids it")
+    }
+    guard queue.isDatabase else {
+      return Finding(
+        "queue", .warn, "\(path) is no database",
+        advice: "bring the queue back before the service starts, which otherwise sets this aside and uses the copy")
     }
     guard queue.mode & 0o077 == 0 else {
       return Finding(

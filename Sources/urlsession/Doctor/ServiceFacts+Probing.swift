@@ -20,6 +20,7 @@ extension ServiceFacts {
       if parent != folder, access(parent, W_OK | X_OK) != 0 { facts.closedParents[folder] = parent }
     }
     facts.program = await ServiceConnection.program(environment: environment)
+    facts.namedProgram = environment[ServiceNames.programVariable]
     if facts.runtimeFault == nil { await facts.askService(environment) }
     facts.isQueueLocked = isLocked("\(facts.stateFolder)/lock")
     facts.lock = entry("\(facts.stateFolder)/lock")
@@ -115,18 +116,9 @@ extension ServiceFacts {
       return leadsNowhere ? Queue(isFile: false) : Queue(fault: String(cString: strerror(code)))
     }
     let isFile = status.st_mode & S_IFMT == S_IFREG
-    return Queue(
-      isFile: isFile, isOwn: status.st_uid == geteuid(), mode: status.st_mode & 0o7777,
-      fault: isFile ? openingFault(path) : nil)
-  }
-
-  /// Only reads: the service may have it open.
-  private static func openingFault(_ path: String) -> String? {
-    guard access(path, R_OK | W_OK) == 0 else { return String(cString: strerror(errno)) }
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { return String(cString: strerror(errno)) }
-    close(descriptor)
-    return nil
+    var queue = Queue(isFile: isFile, isOwn: status.st_uid == geteuid(), mode: status.st_mode & 0o7777)
+    if isFile { queue.open(path) }
+    return queue
   }
 
   private static func keyFile(_ path: String) -> KeyFile {
@@ -174,5 +166,22 @@ extension ServiceFacts {
       guard fields.count > 5, fields[1] == "FLOCK" else { return false }
       return fields[5].split(separator: ":").last == "\(inode)"
     }
+  }
+}
+
+extension ServiceFacts.Queue {
+  /// SQLite's file format, 1.3: the first bytes of every database.
+  private static let header = Array("SQLite format 3\0".utf8)
+
+  /// Only reads: the service may have it open.
+  fileprivate mutating func open(_ path: String) {
+    guard access(path, R_OK | W_OK) == 0 else { return fault = String(cString: strerror(errno)) }
+    let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { return fault = String(cString: strerror(errno)) }
+    defer { close(descriptor) }
+    var start = [UInt8](repeating: 0, count: Self.header.count)
+    let count = read(descriptor, &start, start.count)
+    guard count >= 0 else { return fault = String(cString: strerror(errno)) }
+    isDatabase = count == 0 || start == Self.header
   }
 }

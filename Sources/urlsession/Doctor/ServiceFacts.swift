@@ -28,6 +28,8 @@ struct ServiceFacts: Sendable, Equatable {
     var isFile = true
     var isOwn = true
     var mode: UInt32 = 0o600
+    /// Whether it begins as SQLite's files do, or is empty.
+    var isDatabase = true
     /// Why it can't be opened; nil when it can.
     var fault: String?
   }
@@ -45,6 +47,8 @@ struct ServiceFacts: Sendable, Equatable {
   var service = Service.notRunning
   /// The path of the program that would be started; nil when it is not found.
   var program: String?
+  /// The program that the environment names; nil where it names none.
+  var namedProgram: String?
   var runtimeFolder: String
   /// Why no folder can be the runtime folder; nil when one can.
   var runtimeFault: String?

@@ -56,6 +56,8 @@ import Testing
 
   static let rows: [(String, Finding.Verdict, ServiceFacts)] = [
     ("program", .fail, facts { $0.program = nil }),
+    ("program", .fail, facts { ($0.program, $0.namedProgram) = (nil, "/opt/urlsessiond") }),
+    ("program", .warn, facts { $0.namedProgram = "opt/urlsessiond" }),
     ("service", .fail, facts { $0.service = .failing("It does not greet.") }),
     ("service", .fail, facts { $0.service = .waiting("It waits for its storage.") }),
     (
@@ -103,6 +105,7 @@ import Testing
     ("queue", .fail, facts { $0.queue = .init(mode: 0, fault: "Permission denied") }),
     ("queue", .fail, facts { $0.queue = .init(fault: "Input/output error") }),
     ("queue", .warn, facts { $0.queue = .init(mode: 0o644) }),
+    ("queue", .warn, facts { $0.queue = .init(isDatabase: false) }),
     ("socket", .fail, facts { $0.socket = .init(isFolder: false, isOwn: false, mode: 0o600) }),
     ("socket", .fail, facts { $0.socket = .init(isFolder: false, mode: 0o666) }),
     ("socket", .warn, facts { $0.socket = nil }),
@@ -176,6 +179,12 @@ import Testing
     #expect(chmod(queue, 0) == 0 && ServiceFacts.queue(queue)?.mode == 0)
     #expect(chmod(queue, 0o600) == 0 && symlink(queue, link) == 0)
     #expect(ServiceFacts.queue(link) == .init())
+    try Data("SQLite format 3\0 and so on".utf8).write(to: URL(fileURLWithPath: queue))
+    #expect(ServiceFacts.queue(queue)?.isDatabase == true)
+    for other in ["SQLite format", "SQLite format 4 and so on"] {
+      try Data(other.utf8).write(to: URL(fileURLWithPath: queue))
+      #expect(ServiceFacts.queue(queue)?.isDatabase == false, "\(other)")
+    }
     let entry = try #require(ServiceFacts.entry(link))
     #expect(entry.isLink && !entry.isFolder)
     #expect(unlink(queue) == 0 && ServiceFacts.queue(link)?.isFile == false)

@@ -87,7 +87,7 @@ struct ServiceLauncher: Sendable {
     guard let program = location.program else {
       throw ServiceUnavailable(
         reason: "\(ServiceNames.program) is not installed, or only where it belongs to another user; "
-          + "install it, or name it in \(ServiceLocation.programVariable)",
+          + "install it, or name it in \(ServiceNames.programVariable)",
         isNotInstalled: true)
     }
     do {

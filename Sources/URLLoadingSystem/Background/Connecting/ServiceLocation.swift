@@ -16,9 +16,6 @@ struct ServiceLocation: Sendable {
   /// The folders in which the queue may be: that of a service that this app starts, and that which the service has noted.
   let stateFolders: [String]
 
-  /// In the environment: the program to start, instead of the one that is found.
-  static let programVariable = "URLSESSIOND_PATH"
-
   /// Looks at files.
   init(environment: [String: String] = ProcessInfo.processInfo.environment) throws {
     BlockingWork.assertMayBlock()
@@ -39,9 +36,9 @@ struct ServiceLocation: Sendable {
     let noted = note.flatMap { $0.socket == path || !isNamed ? $0.stateFolder : nil }
     stateFolders = [state, noted == state ? nil : noted].compactMap { $0 }
     sockets = named == path ? [path] : [path] + stateFolders.map { "\($0)/\(ServiceNames.socket)" }
-    if let path = environment[ServiceLocation.programVariable], path.hasPrefix("/") {
+    if let path = environment[ServiceNames.programVariable], path.hasPrefix("/") {
       // A user who sets the variable could run the program as well.
-      program = access(path, X_OK) == 0 ? path : nil
+      program = ServiceLocation.isProgram(path) ? path : nil
     } else {
       program = ServiceLocation.trusted(ServiceLocation.candidates(environment))
     }
@@ -76,6 +73,12 @@ struct ServiceLocation: Sendable {
       path = (path as NSString).deletingLastPathComponent
     }
     return status.st_uid == geteuid()
+  }
+
+  static func isProgram(_ path: String) -> Bool {
+    var isFolder: ObjCBool = false
+    return access(path, X_OK) == 0 && FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+      && !isFolder.boolValue
   }
 
   /// The first program that only the system or this user can have put there.

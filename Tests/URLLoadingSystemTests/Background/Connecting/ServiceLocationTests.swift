@@ -1,6 +1,7 @@
 import Foundation
 import SystemServices
 import Testing
+import TransferProtocol
 
 @testable import URLLoadingSystem
 
@@ -19,9 +20,15 @@ import Testing
     #expect(ServiceLocation.trusted(Array(candidates.prefix(2))) == nil)
     // The variable names the program outright.
     let location = try ServiceLocation(environment: [
-      "XDG_RUNTIME_DIR": folder, ServiceLocation.programVariable: candidates[1],
+      "XDG_RUNTIME_DIR": folder, ServiceNames.programVariable: candidates[1],
     ])
     #expect(location.program == candidates[1])
+    for none in ["\(folder)/open", candidates[0]] {
+      let location = try ServiceLocation(environment: [
+        "XDG_RUNTIME_DIR": folder, ServiceNames.programVariable: none,
+      ])
+      #expect(location.program == nil, "\(none)")
+    }
   }
 
   /// The damaged queue is set aside, and the new one has no name yet.
