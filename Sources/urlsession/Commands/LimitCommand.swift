@@ -13,7 +13,7 @@ struct LimitCommand: AsyncParsableCommand {
     discussion: """
       The limit counts at once, also for transfers that run, and stays until it is changed. Transfers under one limit share \
       it; of several limits the lowest counts. A limit for hours takes the place of the one without in these hours. `none` \
-      removes all limits; `none --between` lifts them in these hours.
+      removes all that were set for it; `none --between` lifts them in these hours.
       """)
 
   @Argument(
@@ -81,20 +81,33 @@ struct LimitCommand: AsyncParsableCommand {
 
   func run() async throws {
     let order = try parsed()
+    var others: [TransferLimit] = []
     do {
       let service = try await PatientConnection.open()
       defer { service.close() }
       _ = try await service.request(order.request)
+      if !quiet { others = try await otherLimits(order, service) }
     } catch let refusal as Refusal {
       throw failure(refusal, of: order)
     } catch { throw CommandFailure.service(error) }
     guard !quiet else { return }
     switch order {
-    case .transfers(let request): StandardOutput.print("\(name(of: request.subject)): \(LimitText.text(request.limit))")
+    case .transfers(let request):
+      let rest = others.isEmpty ? "" : ", but others hold: \(LimitText.text(others))"
+      StandardOutput.print("\(name(of: request.subject)): \(LimitText.text(request.limit))\(rest)")
     case .app(let request):
       let name = request.session.map { "Session \($0) of \(request.app)" } ?? "Transfers of \(request.app)"
       StandardOutput.print("\(TextTable.printable(name)): \(LimitText.text(request.limit))")
     }
+  }
+
+  /// Those that hold for a transfer after its own are removed: the one that it began with, and those of its session, its program
+  /// and all.
+  private func otherLimits(_ order: Order, _ service: PatientConnection) async throws -> [TransferLimit] {
+    guard case .transfers(let request) = order, case .transfer(let id) = request.subject,
+      request.limit == BandwidthLimit(bytesPerSecond: nil)
+    else { return [] }
+    return try await service.transfer(id)?.status.limits ?? []
   }
 
   private func failure(_ refusal: Refusal, of order: Order) -> CommandFailure {

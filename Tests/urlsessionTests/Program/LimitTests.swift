@@ -13,7 +13,8 @@ struct LimitTests {
   @Test func limitsAreSetShownAndRemoved() async throws {
     let gate = Gate()
     let server = try await LoopbackServer.start { _ in Reply.ok("body").preceded(by: [.waitFor(gate)]) }
-    let started = try await sandbox.run("download", "--json", server.url("/y").absoluteString, "-o", "x")
+    let started = try await sandbox.run(
+      "download", "--json", server.url("/y").absoluteString, "-o", "x", "--limit", "4M")
     let number = "\(try #require(try started.json()["transfer"] as? Int))"
     let limited = try await sandbox.run("limit", number, "500K")
     #expect(limited.status == 0, "\(limited.errors)")
@@ -24,17 +25,20 @@ struct LimitTests {
     #expect(all.status == 0, "\(all.errors)")
     let shown = try await sandbox.run("show", number, "--json").json()
     let limits = try #require(shown["limits"] as? [[String: Any]])
-    #expect(limits.map { $0["scope"] as? String } == ["transfer", "app", "service"])
-    #expect(limits.map { $0["bytesPerSecond"] as? Int } == [500_000, 1_000_000, 2_097_152])
-    #expect(limits[1]["between"] as? String == "08:00-18:00")
+    #expect(limits.map { $0["scope"] as? String } == ["transfer", "transfer", "app", "service"])
+    #expect(limits.map { $0["bytesPerSecond"] as? Int } == [500_000, 4_000_000, 1_000_000, 2_097_152])
+    #expect(limits[2]["between"] as? String == "08:00-18:00")
     let session = try #require(shown["session"] as? String)
     #expect(try await sandbox.run("limit", "--session", session, "3M").status == 0)
 
-    for subject in [[number], ["--program"], ["--all"], ["--session", session]] {
+    for subject in [["--program"], ["--all"], ["--session", session]] {
       let removed = try await sandbox.start(["limit"] + subject + ["none"]).ended()
       #expect(removed.status == 0 && removed.text.hasSuffix(": no limit\n"))
     }
-    #expect((try await sandbox.run("show", number, "--json").json()["limits"] as? [Any])?.isEmpty == true)
+    // The one that it began with stays.
+    let removed = try await sandbox.run("limit", number, "none")
+    #expect(removed.text == "Transfer \(number): no limit, but others hold: transfer 4 MB/s\n", "\(removed.errors)")
+    #expect((try await sandbox.run("show", number, "--json").json()["limits"] as? [Any])?.count == 1)
     gate.open()
     #expect(try await sandbox.run("wait", number).status == 0)
     await server.shutdown()
