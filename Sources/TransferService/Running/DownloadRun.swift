@@ -60,12 +60,12 @@ final class DownloadRun: @unchecked Sendable {
     context.control.abort(Stop())
   }
 
-  /// The same, unless the server may act on a request that is not repeated: then its answer is waited for. Callable from any
-  /// thread.
+  /// The same, unless the server may act on a request that is not repeated, or gives an answer once: then that is waited for.
+  /// Callable from any thread.
   func stopIfRepeatable() {
     context.loop.execute { [self] in
-      if mayRepeat { return stop() }
-      runner.log.info("transfer \(job.id) does not stop before its end: its request can't be made again")
+      if sending?.mayStop ?? mayRepeat { return stop() }
+      runner.log.info("transfer \(job.id) does not stop before its end: its answer can't be asked for again")
     }
   }
 

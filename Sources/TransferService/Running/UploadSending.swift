@@ -251,6 +251,14 @@ final class UploadSending: @unchecked Sendable {
     return stored.place != nil || isHarmless || !mayHaveArrived
   }
 
+  /// Whether a stop takes nothing that can't be had again. A server that keeps the whole gives its answer once: asked later, it
+  /// says only that it has everything.
+  var mayStop: Bool {
+    context.loop.assertInEventLoop()
+    guard upload != nil, stored.place != nil else { return mayRepeat }
+    return !hasAnswer && stored.sent < stored.size
+  }
+
   private var mayHaveArrived: Bool { mayHaveArrivedBefore || context.mayHaveBeenActedOn && !wasCutShort }
 
   /// Whether the answer could not be kept to a request that may not be repeated.

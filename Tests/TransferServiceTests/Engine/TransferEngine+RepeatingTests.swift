@@ -164,6 +164,31 @@ import TransferProtocol
     }
   }
 
+  /// The server would say that it has the whole, and give its answer no more.
+  @Test(arguments: [true, false]) func anUploadThatItsServerKeepsDoesNotStopForItsAnswer(isAnswering: Bool) async throws
+  {
+    let answer = Gate()
+    let head = ReplyStep.head(200, fields: [("Content-Length", "4")])
+    let steps =
+      isAnswering ? [head, .body("do"), .waitFor(answer), .body("ne")] : [.waitFor(answer), head, .body("done")]
+    try await UploadDesk(["POST": [Reply([UploadDesk.offer, .readRequestBody()] + steps)]]).run { fixture, server in
+      defer { answer.open() }
+      let app = fixture.client()
+      try await app.begin()
+      let id = try #require(try await app.create([try Self.task(.upload, fixture, server)]).first)
+      try await eventually("the server to have the whole") {
+        guard try fixture.store.transfer(id)?.upload?.place != nil else { return false }
+        let transfer = fixture.engine.queue.sync { fixture.engine.transfers[id] }
+        return isAnswering
+          ? transfer?.expectedTotal == 4 : transfer?.sent.map { $0.count == $0.expected } == true
+      }
+      try await app.ask(.suspendTasks(Self.selection))
+      await fixture.settle()
+      answer.open()
+      try await expectAnswer(app, server)
+    }
+  }
+
   /// A server does not act on a request of which it has a part.
   @Test func anUploadInTheMiddleOfItsFileStopsForASuspension() async throws {
     let (arrived, goOn) = (Gate(), Gate())
