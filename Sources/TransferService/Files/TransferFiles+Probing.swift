@@ -1,11 +1,17 @@
 import SystemServices
 
 extension TransferFiles {
+  private static let probeName = "probe.tmp"
+  private static let roomName = "room.tmp"
+
+  /// Whether a file is that of a probe, which a service that is killed leaves behind.
+  static func isOfProbe(_ name: String) -> Bool { [probeName, roomName].contains(name) }
+
   /// Writes, syncs and removes a file in each folder. Throws what is wrong with them; asks no server for anything.
   /// - Parameters:
   ///   - count: The size of the file in the folder of parts.
   ///   - name: The file's. Two probes at the same time need two.
-  func probe(writing count: Int = 1, as name: String = "probe.tmp") throws {
+  func probe(writing count: Int = 1, as name: String = TransferFiles.probeName) throws {
     for folder in folders {
       try disk.probe("\(folder)/\(name)", writing: folder == partialDirectory ? count : 1)
       try disk.syncDirectory(folder)
@@ -31,7 +37,8 @@ extension TransferFiles {
   /// Whether a file of the least size can be written: the user's share of the disk may be used up, which only a write finds
   /// out. Throws what else is wrong.
   func probeRoom() throws -> Bool {
-    do { try probe(writing: Int(Self.leastRoom), as: "room.tmp") } catch let error as SystemError where error.isNoSpace
+    do { try probe(writing: Int(Self.leastRoom), as: Self.roomName) } catch let error as SystemError
+      where error.isNoSpace
     { return false }
     return true
   }

@@ -183,6 +183,7 @@ extension TransferFiles {
   private func sweep(
     _ folder: String, _ name: String, of id: TransferID?, _ needed: NeededFiles, _ date: Date, _ result: inout Sweep
   ) {
+    if TransferFiles.isOfProbe(name) { return remove("\(directory)/\(folder)/\(name)", &result) }
     do {
       guard let id, try needed.isKnown(id) else { return try setAside(folder, name, date, &result) }
       remove("\(directory)/\(folder)/\(name)", &result)

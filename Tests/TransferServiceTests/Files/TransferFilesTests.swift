@@ -342,6 +342,17 @@ import TransferProtocol
     #expect(try disk.names(in: files.completeDirectory) == ["3"])
   }
 
+  /// They are bytes of no download.
+  @Test func removesWhatAServiceThatWasKilledHasLeftOfProbes() throws {
+    let names = ["partial", "complete", "delivery", "uploads", "journals"].flatMap {
+      ["\($0)/probe.tmp", "\($0)/room.tmp"]
+    }
+    for name in names { try write("\(folder.path)/\(name)") }
+    let needed = TransferFiles.NeededFiles(unfinished: [], undelivered: [], isKnown: { _ in false })
+    #expect(try files.sweep(keeping: needed) == .init(removed: names.count))
+    for folder in files.folders { #expect(try disk.names(in: folder) == []) }
+  }
+
   @Test func removesImportsThatWereNotComplete() throws {
     for name in ["partial/1", "partial/1.import", "partial/8.import"] { try write("\(folder.path)/\(name)") }
     let needed = TransferFiles.NeededFiles(unfinished: [1], undelivered: [], isKnown: { $0 == 1 })
