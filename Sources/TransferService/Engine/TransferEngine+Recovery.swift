@@ -1,5 +1,4 @@
 import Foundation
-import HTTPSemantics
 import SystemServices
 import TransferProtocol
 
@@ -148,7 +147,7 @@ extension TransferEngine {
   /// Ends a download whose answer had come, and whose request may not be made again.
   private func endUnrepeatable(_ id: TransferID, keeping path: String) throws {
     guard let stored = try store.transfer(id), !stored.isDamaged, stored.upload == nil,
-      !HTTPMethod.isIdempotent(stored.description.request.method.uppercased())
+      !stored.description.request.isRepeatable
     else { return }
     let failure = LostTask.failure(
       because: "the record of its answer is lost, and its request can't be repeated", received: path,

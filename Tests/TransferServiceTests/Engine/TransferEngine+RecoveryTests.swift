@@ -246,6 +246,17 @@ import TransferProtocol
     }
   }
 
+  @Test func aRequestWithAKeyIsMadeAgainWhereItsFileIsThere() async throws {
+    let runner = ScriptedRunner()
+    let folder = try TemporaryFolder()
+    let post = TransferDescription.download(
+      "http://h/", headers: [HeaderField("Idempotency-Key", "\"1\"")], method: "POST")
+    try folder.leaveTransfer(post) { _, id in try folder.leaveFile("complete/\(id)") }
+    try await withEngine(in: folder, runner: runner) { _ in
+      try await eventually("it to run") { runner.running == [1] }
+    }
+  }
+
   @Test func aPlannedRetrySurvivesARestartOfTheMachine() async throws {
     let url = try addressWithoutServer()
     try await withEngine { fixture in
