@@ -290,7 +290,7 @@ struct TransferMachine: Sendable, Equatable {
     case .held(let delay): return wait(delay, at: moment) + [.announceState]
     case .unknown: return endWithoutEvents()
     case .noSpace(let needed, let available): return waitForSpace(needed: needed, available: available, at: moment)
-    case .overQuota(let shortage): return wait(forRoom: shortage.reason, at: moment)
+    case .overQuota(let shortage): return waitForStorage(shortage.reason, at: moment)
     }
   }
 
@@ -303,7 +303,7 @@ struct TransferMachine: Sendable, Equatable {
     guard case .importing(let continuation) = state else { return [] }
     resumeFile = .untried
     guard continuation == .wait else { return proceed(continuation, at: moment) }
-    return wait(.init(until: .instant(moment.now + Self.spaceCheck), reason: reason), at: moment) + [.announceState]
+    return waitForStorage(reason, at: moment)
   }
 
   private mutating func progressed(_ kept: KeptBytes) -> [Action] {
@@ -382,7 +382,7 @@ struct TransferMachine: Sendable, Equatable {
   }
 
   /// Seconds after which a full disk is looked at again, and an import that was postponed is made.
-  private static let spaceCheck: TimeInterval = 30
+  private static let storageCheck: TimeInterval = 30
 
   private mutating func endWritten() -> [Action] {
     guard case .finishing(let end) = state else { return [] }
@@ -408,11 +408,11 @@ struct TransferMachine: Sendable, Equatable {
   // MARK: Common endings of events
 
   private mutating func waitForSpace(needed: Int64, available: Int64, at moment: Moment) -> [Action] {
-    wait(forRoom: .noSpace(needed: needed, available: available), at: moment)
+    waitForStorage(.noSpace(needed: needed, available: available), at: moment)
   }
 
-  private mutating func wait(forRoom reason: WaitingReason, at moment: Moment) -> [Action] {
-    wait(.init(until: .instant(moment.now + Self.spaceCheck), reason: reason), at: moment) + [.announceState]
+  private mutating func waitForStorage(_ reason: WaitingReason, at moment: Moment) -> [Action] {
+    wait(.init(until: .instant(moment.now + Self.storageCheck), reason: reason), at: moment) + [.announceState]
   }
 
   private mutating func proceed(_ continuation: Continuation, at moment: Moment) -> [Action] {
