@@ -23,8 +23,8 @@ extension TransferEngine {
     planStorageProbe()
   }
 
-  /// The folder of the queue was moved away, or something covers it. What runs stops and keeps what it has. May be called on any
-  /// thread, and more than once.
+  /// The folder of the queue was moved away, or something covers it. What runs stops and keeps what it has, unless its answer can't be
+  /// asked for again. May be called on any thread, and more than once.
   func folderIsAway() {
     enter { engine in
       guard engine.isServing else { return }
