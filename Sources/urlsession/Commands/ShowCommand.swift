@@ -56,9 +56,11 @@ extension TransferReport {
   /// The reason of a transfer that waits for a service.
   static let withoutServiceCode = "serviceNotRunning"
 
-  /// The report as it is while no transfer service runs: a transfer that is not over waits for one.
+  /// The report as it is while no transfer service runs: a transfer that is not over waits for one, unless it would stand still with
+  /// one, too.
   func withoutService() -> TransferReport {
-    guard state == .waiting else { return self }
+    let standsStill = [TransferReport.pausedCode, TransferReport.setAsideCode].contains(waiting?.code)
+    guard state == .waiting, !standsStill else { return self }
     var report = self
     report.waiting = WaitingStatus(
       code: TransferReport.withoutServiceCode,

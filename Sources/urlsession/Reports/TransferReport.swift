@@ -23,7 +23,7 @@ struct TransferReport: Sendable, Equatable {
   var isUpload = false
   /// Of an upload, the bytes that are sent.
   var received: Int64
-  /// Not of a transfer of which only this program's record tells, before its end.
+  /// False where only this program's record tells of the transfer, and does not have them.
   private(set) var isReceivedKnown = true
   /// nil when it is not known.
   var total: Int64?
@@ -85,7 +85,7 @@ struct TransferReport: Sendable, Equatable {
     absence = status.absence
     if state == .running { rate = status.bytesPerSecond.map(Double.init) }
     if isOfOtherApp {
-      if state == .completed { outcome = TransferReport.outcome(of: status) }
+      if state == .completed { outcome = end }
       return
     }
     let note = DownloadNote(taskDescription: status.taskDescription)
@@ -95,7 +95,7 @@ struct TransferReport: Sendable, Equatable {
     // Its queue has come back.
     if record?.isLost != true { adopt(record) }
     if outcome == nil, status.state == .completed, status.isAcknowledged {
-      outcome = TransferReport.outcome(of: status)
+      outcome = end
     }
   }
 
@@ -145,17 +145,19 @@ struct TransferReport: Sendable, Equatable {
     }
   }
 
-  private static func outcome(of status: TransferStatus) -> DownloadRecord.Outcome {
-    if let failure = status.failure {
+  /// How one that is complete with the service has ended, as far as the service knows.
+  private var end: DownloadRecord.Outcome {
+    if let failure {
       return failure.domain == NSURLErrorDomain && failure.code == NSURLErrorCancelled ? .cancelled : .failed
     }
-    return isSuccess(status.httpStatus) ? .saved : .httpError
+    return 200..<300 ~= (httpStatus ?? 200) ? .saved : .httpError
   }
 
-  private static func isSuccess(_ httpStatus: Int?) -> Bool { 200..<300 ~= (httpStatus ?? 200) }
-
-  /// Of one that is complete: its file is what was asked for, as far as the service knows.
-  var hasSucceeded: Bool { failure == nil && TransferReport.isSuccess(httpStatus) }
+  /// The outcome; also of a transfer that has failed at the service, and whose app has not taken the end yet.
+  var outcomeAtService: DownloadRecord.Outcome? {
+    guard outcome == nil, state == .completed else { return outcome }
+    return end == .saved ? nil : end
+  }
 
   /// `running`, `waiting`, …; once over, how it ended.
   var stateWord: String {

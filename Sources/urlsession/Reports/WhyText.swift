@@ -14,7 +14,7 @@ enum WhyText {
   }
 
   private static func words(_ report: TransferReport, now: Date) -> String {
-    switch report.outcome {
+    switch report.outcomeAtService {
     case .saved where report.isUpload: return "is sent."
     case .saved: return report.isOfOtherApp ? "is complete." : "is saved as \(report.path ?? "a file")."
     case .savedElsewhere:
@@ -23,11 +23,6 @@ enum WhyText {
     case .failed: return "failed: \(cause(report))\(again(report))"
     case .cancelled: return "was cancelled.\(again(report))"
     case nil, .queued, .placing: break
-    }
-    // Its app has not taken the end yet.
-    if report.state == .completed, let failure = report.failure {
-      let isCancelled = failure.domain == NSURLErrorDomain && failure.code == NSURLErrorCancelled
-      return isCancelled ? "was cancelled." : "failed: \(cause(report))"
     }
     switch report.state {
     case .running:

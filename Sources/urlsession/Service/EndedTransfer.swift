@@ -18,10 +18,7 @@ struct EndedTransfer: Sendable, Equatable {
   init?(_ status: TransferStatus, in records: RecordStore) {
     // Before this program has taken its end, too.
     var report = TransferReport(status, in: records)
-    if report.outcome == nil, status.state == .completed, let failure = status.failure {
-      let isCancelled = failure.domain == NSURLErrorDomain && failure.code == NSURLErrorCancelled
-      report.outcome = isCancelled ? .cancelled : .failed
-    }
+    report.outcome = report.outcomeAtService
     self.init(report, report.isOfOtherApp ? nil : records.read(status.session)?.found)
   }
 

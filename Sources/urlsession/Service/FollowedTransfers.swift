@@ -57,7 +57,7 @@ struct FollowedTransfers: Sendable {
     let open = all.filter { $0.outcome == nil }
     guard !open.isEmpty, !open.contains(where: { $0.state == .running }) else { return nil }
     if let waiting = open.compactMap(\.waiting).first { return "waits: \(WaitingText.text(waiting, now: now))" }
-    let complete = open.filter { $0.state == .completed && $0.hasSucceeded }
+    let complete = open.filter { $0.state == .completed && $0.outcomeAtService == nil }
     if complete.contains(where: { !$0.isUpload }) { return "is complete, its file is being put in place" }
     if !complete.isEmpty { return "is complete, its end is being noted" }
     return open.contains { $0.state == .suspended } ? "is suspended" : nil

@@ -30,7 +30,7 @@ struct TopModel: Sendable {
   private(set) var limitPrompt: TopLimitPrompt?
   /// In place of the keys, until the next key.
   var message: String?
-  /// Why there is nothing to see; nil while the service answers.
+  /// Why there is no news; nil while the service answers.
   private(set) var absence: String?
 
   /// Those that run come first, those that are over last; otherwise the oldest first.
@@ -78,7 +78,7 @@ struct TopModel: Sendable {
     for (transfer, row) in all where row.ended == nil {
       var report = row.report
       if report.state == .running { (report.state, report.rate) = (.waiting, nil) }
-      if !isRunning, !report.isPaused { report = report.withoutService() }
+      if !isRunning { report = report.withoutService() }
       all[transfer] = Row(report: report)
     }
   }

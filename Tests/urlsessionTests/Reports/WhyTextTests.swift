@@ -97,6 +97,7 @@ import TransferProtocol
     (
       Sample.status(1, .completed), "is complete; its file waits for the app, which puts it in its place."
     ),
+    (Sample.status(1, .completed) { $0.httpStatus = 404 }, "is over: the server answered 404."),
     (
       Sample.status(1, .completed) {
         $0.failure = TransferFailure(domain: "d", code: 1, message: "Broken")
@@ -116,6 +117,10 @@ import TransferProtocol
         == "Transfer 7 waits. The transfer service does not run; `urlsession wait 7` starts it.")
     let over = try #require(TransferReport(Sample.record(.saved) { $0.transfer = 7 }))
     #expect(over.withoutService().waiting == nil)
+    for still in [Self.paused, Self.setAside] {
+      let report = TransferReport(Sample.status(1, .waiting) { $0.waiting = still })
+      #expect(report.withoutService() == report)
+    }
   }
 
   /// The queue and its copy are gone, and this program's record has it as queued.

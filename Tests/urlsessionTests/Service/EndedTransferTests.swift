@@ -39,6 +39,15 @@ import TransferProtocol
     #expect(cancelled.outcome == .queued && cancelled.begunAgainAs == 8 && cancelled.message == nil)
   }
 
+  /// Its end is with the service, and this program has not taken it.
+  @Test(arguments: [404, 200]) func aRefusedTransferWhoseEndIsNotTakenIsOver(status: Int) throws {
+    let folder = TemporaryFolder()
+    let store = RecordStore(state: folder.path)
+    _ = try store.update("urlsession.17") { _ in Sample.record(.queued) }
+    let ended = EndedTransfer(Sample.status(17, .completed) { $0.httpStatus = status }, in: store)
+    #expect(ended?.report.stateWord == (status == 404 ? "HTTP 404" : nil))
+  }
+
   @Test func aTransferThatFailedOtherwiseIsNotLost() throws {
     let report = try #require(TransferReport(Sample.record(.failed) { $0.transfer = 7 }))
     #expect(EndedTransfer(report, nil) == nil)
