@@ -34,8 +34,15 @@ struct RecordStore: Sendable {
   /// The lock of what only one command does with a record at a time, as long as the value is kept.
   ///
   /// - Returns: nil while another command has it.
-  func lock(_ session: String) -> FileLock? {
-    path(of: session).flatMap { try? FileLock.acquire("\($0).lock") }
+  /// - Throws: `CommandFailure` where its file can't be made.
+  func lock(_ session: String) throws(CommandFailure) -> FileLock? {
+    guard let path = path(of: session).map({ "\($0).lock" }) else { return nil }
+    do { return try FileLock.acquire(path) } catch {
+      let reason = (error as? SystemError).map { String(cString: strerror($0.code)) } ?? "\(error)"
+      throw CommandFailure(
+        .cannotWrite, "\(path) can't be written: \(reason)",
+        advice: "make room, and see that the folder and the file are yours to write")
+    }
   }
 
   /// Reads, changes and writes a record, undisturbed by other processes; `change` gets nil when there is none yet.

@@ -38,14 +38,16 @@ struct EndedTransfer: Sendable, Equatable {
   func beginAgain() async throws -> String {
     let state = try DownloadNote.usualState()
     let store = RecordStore(state: state)
-    guard let record, record.canBeginAgain, let url = URL(string: record.url) else { throw refusal }
-    guard let lock = store.lock(record.session) else { throw refused(because: "another command begins it again") }
+    guard let former = record, former.canBeginAgain else { throw refusal }
+    guard let lock = try store.lock(former.session) else { throw refused(because: "another command begins it again") }
     defer { withExtendedLifetime(lock) {} }
-    // One that had the lock before may have begun it.
-    let present = store.read(record.session) ?? record
-    guard present.canBeginAgain else { throw EndedTransfer(report: report, record: present).refusal }
+    // Another command may have begun it meanwhile.
+    let record = store.read(former.session) ?? former
+    guard record.canBeginAgain, let url = URL(string: record.url) else {
+      throw EndedTransfer(report: report, record: record).refusal
+    }
     try record.destination.checkFolder()
-    let kept = KeptBytes(state: state).resumeData(of: present)
+    let kept = KeptBytes(state: state).resumeData(of: record)
     let order = BackgroundOrder(
       request: RequestOptions.plainRequest(for: url), destination: record.destination,
       priority: URLSessionTask.defaultPriority,

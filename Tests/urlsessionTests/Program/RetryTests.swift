@@ -100,9 +100,8 @@ struct RetryTests {
   @Test(arguments: [50_000, 100_001]) func bytesThatAreNotThoseThatWereKeptAreNotUsed(length: Int) async throws {
     let server = try await cuttingServer()
     let number = try await failedDownload(server.url("/f").absoluteString)
-    let folder = sandbox.home.path + "/state/urlsession/parts/"
-    let file = try #require(FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String }.last)
-    #expect(truncate(folder + file, length) == 0)
+    let file = try #require(keptFiles.first)
+    #expect(truncate("\(sandbox.home.path)/state/urlsession/parts/\(file)", length) == 0)
     let retried = try await sandbox.run("retry", number)
     #expect(retried.status == 0 && !retried.text.contains("had arrived"), "\(retried.text)\(retried.errors)")
     let again = try #require(retried.text.split(separator: " ").last).trimmingCharacters(in: .newlines)
@@ -120,6 +119,20 @@ struct RetryTests {
     #expect(statuses.sorted() == [0, 1, 1])
     let list = try await sandbox.run("list", "--all", "--json").json()["transfers"] as? [[String: Any]]
     #expect(list?.count == 2)
+    await server.shutdown()
+  }
+
+  @Test func aRecordThatCanNotBeLockedIsToldAsThat() async throws {
+    let server = try await cuttingServer()
+    let number = try await failedDownload(server.url("/f").absoluteString)
+    let folder = sandbox.home.path + "/state/urlsession/results"
+    let record = try #require(
+      try FileManager.default.contentsOfDirectory(atPath: folder).first { $0.hasSuffix(".json") })
+    // No mode keeps root from making a file.
+    #expect(mkdir("\(folder)/\(record).lock", 0o700) == 0)
+    let retried = try await sandbox.run("retry", number)
+    #expect(retried.status == 23, "\(retried.errors)")
+    #expect(retried.errors.contains("\(record).lock can't be written: Is a directory: make room"), "\(retried.errors)")
     await server.shutdown()
   }
 
