@@ -56,7 +56,6 @@ extension ProgramProcess {
   /// Ends it with SIGKILL, if it still has the lock. Another process that has its number by now is not touched.
   ///
   /// - Returns: whether it was ended.
-  @discardableResult
   package func end(holding lock: String) -> Bool {
     let descriptor = clinux_open_process(identity.pid)
     defer { if descriptor >= 0 { close(descriptor) } }

@@ -7,11 +7,11 @@ enum CommandStatus: Int32, Error, Sendable {
   case transferFailed = 1
   /// The server answered with a status of 400 or above; to a file, with any that is not 2xx, or with a part of the file.
   case httpError = 22
-  /// The body could not be written where it was asked for.
+  /// The body, or what the command prints, could not be written where it was asked for.
   case cannotWrite = 23
   /// A time limit passed.
   case timedOut = 28
-  /// The command line makes no sense. Also what ArgumentParser ends with.
+  /// The command line makes no sense, or names a file that can't be read. Also what ArgumentParser ends with.
   case usage = 64
   /// The file is not the one that was asked for with --sha256 or --size (EX_DATAERR).
   case unexpectedContent = 65
