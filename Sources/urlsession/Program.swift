@@ -9,6 +9,7 @@ enum Program {
   static func main() async {
     // A reader that went away is an error of `write`, reported like any other, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
+    StandardDescriptors.occupy()
     if await URLSessionApplication.shared.run(LaunchHandler()) { return }
     do {
       var command = try URLSessionCommand.parseAsRoot()

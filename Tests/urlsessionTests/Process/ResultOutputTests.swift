@@ -46,6 +46,14 @@ import Testing
     #expect(ended.status == 0 && ended.errors == "", "\(ended.errors)")
   }
 
+  /// The number of its descriptor would be that of another file.
+  @Test func anOutputThatIsClosedIsAFailure() async throws {
+    let sandbox = try Sandbox()
+    let ended = try await run("list --json <&- >&-", in: sandbox)
+    #expect(ended.status == 23, "\(ended.errors)")
+    #expect(ended.errors.contains("standard output can't be written: Bad file descriptor:"), "\(ended.errors)")
+  }
+
   /// Its result is what it does.
   @Test func allTransfersAreCancelledWithoutRoomForTheLines() async throws {
     let sandbox = try Sandbox()

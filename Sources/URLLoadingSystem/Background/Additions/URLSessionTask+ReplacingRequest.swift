@@ -11,8 +11,9 @@ extension URLSessionTask {
   /// method, the body and the file of an upload stay. Which task goes first is ``priority``, which may be set at any time.
   ///
   /// A task that waits for its next try is tried with the new request at once; one that runs is begun again with it, from where
-  /// it is, unless its request is on its way and must not arrive twice: a `POST` without `Idempotency-Key` is waited for. Where the URL differs from the former one in more than its query, what has arrived is thrown away. Cookies that the
-  /// library has added are kept where the URL is of the same scheme, host and port.
+  /// it is, unless its request is on its way and must not arrive twice: a `POST` without `Idempotency-Key` is waited for. Where the
+  /// URL differs from the former one in more than its query, what has arrived is thrown away. Cookies that the library has added are
+  /// kept where the URL is of the same scheme, host and port.
   ///
   /// Returns when the transfer service has the request safe on its disk, and waits as long as there is none; a change that a
   /// service did not confirm is told to the next one. Before the first ``resume()`` it returns at once, and the task is as if it
