@@ -1,3 +1,4 @@
+import CommandLineOutput
 import Foundation
 import TransferProtocol
 import URLLoadingSystem
@@ -41,6 +42,7 @@ struct EndedTransfer: Sendable, Equatable {
     guard let former = record, former.canBeginAgain else { throw refusal }
     guard let lock = try store.lock(former.session) else { throw refused(because: "another command begins it again") }
     defer { withExtendedLifetime(lock) {} }
+    if former.outcome == .queued, !report.isLost { try await takeEnd(store) }
     // Another command may have begun it meanwhile.
     let record = store.read(former.session) ?? former
     guard record.canBeginAgain, let url = URL(string: record.url) else {
@@ -61,12 +63,18 @@ struct EndedTransfer: Sendable, Equatable {
     return "\(report.isLost ? "lost" : report.stateWord); begun again as transfer \(download.transfer)\(from)"
   }
 
+  /// Returns when the record has the end, and with it what had arrived.
+  private func takeEnd(_ store: RecordStore) async throws {
+    let follower = TransferFollower(progress: ProgressPrinter(isQuiet: true), store: store) { _ in }
+    _ = try await follower.follow([report.transfer])
+  }
+
   /// It begins once, however often it is asked for.
   static func ended(_ record: DownloadRecord, as number: Int64, isLost: Bool) -> DownloadRecord {
     var record = record
     record.begunAgainAs = number
     record.resumeData = nil
-    // The end of one that is not lost is still to come.
+    // The end of one that is not lost is written by the process that takes it.
     guard isLost, record.outcome == .queued else { return record }
     record.outcome = .failed
     record.finished = Date()

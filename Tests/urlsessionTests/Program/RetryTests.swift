@@ -122,6 +122,38 @@ struct RetryTests {
     await server.shutdown()
   }
 
+  /// The service starts no program to take the end: `retry` does.
+  @Test func aDownloadWhoseEndIsNotTakenGoesOnFromWhatHadArrived() async throws {
+    let (isQueued, isUp) = (Gate(), Gate())
+    let server = try await LoopbackServer.start { _ in
+      let fields: HeaderList = [("ETag", "\"v1\""), ("Accept-Ranges", "bytes"), ("Content-Length", "300000")]
+      guard !isUp.isOpen else {
+        return Reply([.head(200, fields: fields), .pattern(BytePattern(seed: 9), count: 300_000)])
+      }
+      return Reply([.head(200, fields: fields), .pattern(BytePattern(seed: 9), count: 100_000), .closeAbruptly])
+        .preceded(by: [.waitFor(isQueued)])
+    }
+    let started = try await sandbox.run(
+      "download", server.url("/f").absoluteString, "-o", "x", "--json", "--retries", "0",
+      variables: ["URLSESSIOND_LAUNCH_GRACE": "3600"])
+    let number = "\(try #require(try started.json()["transfer"] as? Int, "\(started.errors)"))"
+    isQueued.open()
+    try await eventually("the end at the service") {
+      try await sandbox.run("show", number, "--json").json()["state"] as? String == "completed"
+    }
+    #expect(try await sandbox.run("show", number, "--json").json()["outcome"] is NSNull)
+    isUp.open()
+    let retried = try await sandbox.run("retry", number)
+    #expect(
+      retried.status == 0 && retried.text.hasSuffix(", from what had arrived\n"), "\(retried.text)\(retried.errors)")
+    let list = try await sandbox.run("list", "--json").json()["transfers"] as? [[String: Any]]
+    for again in list?.compactMap({ $0["transfer"] as? Int }) ?? [] {
+      #expect(try await sandbox.run("wait", "\(again)").status == 0)
+    }
+    #expect(sandbox.content("x") == Data(BytePattern(seed: 9).bytes(count: 300_000)))
+    await server.shutdown()
+  }
+
   @Test func aRecordThatCanNotBeLockedIsToldAsThat() async throws {
     let server = try await cuttingServer()
     let number = try await failedDownload(server.url("/f").absoluteString)
