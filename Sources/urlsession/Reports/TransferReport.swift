@@ -161,7 +161,7 @@ struct TransferReport: Sendable, Equatable {
 
   /// `running`, `waiting`, …; once over, how it ended.
   var stateWord: String {
-    switch outcome {
+    switch outcomeAtService {
     case nil where waiting?.code == TransferReport.pausedCode: "paused"
     case nil where waiting?.code == TransferReport.setAsideCode: "set aside"
     case nil: state == .completed ? "finishing" : state.rawValue

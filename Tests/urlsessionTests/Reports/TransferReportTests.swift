@@ -231,6 +231,20 @@ struct TransferTableTests {
   }
 }
 
+struct UntakenEndTests {
+  /// The file of one that has succeeded is still to be put in place.
+  @Test func anEndThatItsAppHasNotTakenIsCalledByItsName() {
+    func word(_ change: (inout TransferStatus) -> Void) -> String {
+      TransferReport(Sample.status(1, .completed, change)).stateWord
+    }
+    #expect(word { $0.failure = TransferFailure(domain: "d", code: 1, message: "Broken") } == "failed")
+    #expect(
+      word { $0.failure = TransferFailure(domain: NSURLErrorDomain, code: NSURLErrorCancelled, message: "It was.") }
+        == "cancelled")
+    #expect(word { $0.httpStatus = 404 } == "HTTP 404" && word { $0.httpStatus = 200 } == "finishing")
+  }
+}
+
 struct UnknownBytesTests {
   /// Only a service that runs knows what has arrived of it.
   @Test func bytesThatAreNotKnownAreNotCalledNone() throws {
