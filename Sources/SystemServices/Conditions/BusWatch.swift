@@ -1,10 +1,11 @@
 import Dispatch
+import Foundation
 
 /// A connection to a message bus that is subscribed to something. Used on one queue.
 protocol WatchedBus: AnyObject, SendableMetatype {
   /// nil where there is no bus.
   init?(address: String?)
-  /// Readable when the bus has something to tell.
+  /// Readable when the bus has something to tell. The bus may close it at any time.
   var descriptor: Int32 { get }
   func subscribe()
 }
@@ -66,13 +67,20 @@ final class BusWatch<Bus: WatchedBus>: @unchecked Sendable {
       if hadBus { connectLater() }
       return handlers.connected(nil)
     }
-    (self.bus, hadBus) = (bus, true)
+    hadBus = true
+    // sd-bus closes its own as soon as the connection ends, when the source still looks at it: Dispatch would go on with memory that it
+    // has freed.
+    let descriptor = fcntl(bus.descriptor, F_DUPFD_CLOEXEC, 0)
+    guard descriptor >= 0 else {
+      connectLater()
+      return handlers.connected(nil)
+    }
+    self.bus = bus
     // Before the first reading, so that no change is missed between the two.
     bus.subscribe()
-    let source = DispatchSource.makeReadSource(fileDescriptor: bus.descriptor, queue: queue)
+    let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
     source.setEventHandler { [weak self] in self?.look() }
-    // Closed only when the source no longer looks at it.
-    source.setCancelHandler { withExtendedLifetime(bus) {} }
+    source.setCancelHandler { close(descriptor) }
     self.source = source
     source.resume()
     handlers.connected(bus)
