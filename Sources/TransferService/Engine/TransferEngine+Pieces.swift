@@ -44,16 +44,17 @@ extension TransferEngine {
     whenWritten {
       write(self, piece, $0)
     } then: { engine, result in
-      do {
+      let done = Result {
         then(engine, piece, try result.get())
-        guard next.isEmpty else {
-          try engine.checkServing()
-          return engine.goOn(next, of: message, from: client, write, then)
-        }
-        client.send(.reply(to: message.id, .done))
-      } catch { engine.refuse(message, from: client, because: error) }
-      // Once the events that the last piece has posted are handled.
+        if !next.isEmpty { try engine.checkServing() }
+      }
+      if case .success = done, !next.isEmpty { return engine.goOn(next, of: message, from: client, write, then) }
+      // Once the events that the last piece has posted are handled, and before what the connection sends after the answer.
       engine.enter { $0.handleWaiting(of: client) }
+      switch done {
+      case .success: client.send(.reply(to: message.id, .done))
+      case .failure(let error): engine.refuse(message, from: client, because: error)
+      }
     }
   }
 

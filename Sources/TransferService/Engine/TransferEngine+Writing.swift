@@ -81,11 +81,12 @@ extension TransferEngine {
     dispatchPrecondition(condition: .onQueue(queue))
     clients[client.id]?.waiting = Deque()
     whenWritten(changing: subject, begin) { engine, result in
-      do { client.send(.reply(to: message.id, try reply(engine, try result.get()))) } catch {
+      let answer = Result { try reply(engine, try result.get()) }
+      // Once the events that this one has posted are handled, and before what the connection sends after the answer.
+      engine.enter { $0.handleWaiting(of: client) }
+      do { client.send(.reply(to: message.id, try answer.get())) } catch {
         engine.refuse(message, from: client, because: error)
       }
-      // Once the events that this one has posted are handled.
-      engine.enter { $0.handleWaiting(of: client) }
     }
   }
 }

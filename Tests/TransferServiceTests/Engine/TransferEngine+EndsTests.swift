@@ -237,6 +237,22 @@ import TransferProtocol
     }
   }
 
+  /// A service that ends right behind it has carried it out.
+  @Test func aRequestThatFollowsAnAnswerIsHandledAtOnce() async throws {
+    try await withEngine(runner: ScriptedRunner()) { fixture in
+      let app = fixture.client()
+      try await app.begin()
+      let handled = Recorder<Bool>()
+      app.listen { [engine = fixture.engine, cancellation = cancellation(of: 1)] in
+        guard case .reply(_, .created(let tasks)) = $0, let id = tasks.transfers.first else { return }
+        app.tell(cancellation)
+        engine.ping { handled.record(engine.transfers[id]?.machine.isEnding ?? true) }
+      }
+      _ = try await app.create([.download("http://h/", running: false)])
+      #expect(try await handled.next())
+    }
+  }
+
   @Test func endsThatAreGatheredAreWrittenBeforeTheServiceEnds() async throws {
     try await withEngine(runner: ScriptedRunner()) { fixture in
       let app = fixture.client()

@@ -17,6 +17,7 @@ final class FakeClient: ServiceClient {
   private let lastRequest = Atomic<UInt64>(0)
   private let isReading = Atomic<Bool>(true)
   private let engine: TransferEngine
+  private let listener = Mutex<(@Sendable (ServiceMessage) -> Void)?>(nil)
   private let files = Mutex<[UInt64: PassedFiles]>([:])
 
   private static let lastID = Atomic<UInt64>(0)
@@ -51,7 +52,11 @@ final class FakeClient: ServiceClient {
     case .push(let push): pushes.record(push)
     case .reply(let id, let reply): replies.update { $0[id] = reply }
     }
+    listener.withLock { $0 }?(message)
   }
+
+  /// - Parameter heard: called on the engine's queue for each message from now on, while it is sent.
+  func listen(_ heard: @escaping @Sendable (ServiceMessage) -> Void) { listener.withLock { $0 = heard } }
 
   func postpone(_ request: UInt64) {}
 
