@@ -29,8 +29,8 @@ extension TransferEngine {
     }
   }
 
-  /// Makes the resume points that apps wait for, and those of downloads that have failed. Their files have to be on the disk, so that is done elsewhere; other ends are
-  /// written meanwhile.
+  /// Makes the resume points that apps wait for, and those of downloads that have failed. Their files have to be on the disk, so that
+  /// is done elsewhere; other ends are written meanwhile.
   private func export(_ ids: [TransferID]) {
     guard !ids.isEmpty else { return }
     gatheredEnds.hold(ids)
