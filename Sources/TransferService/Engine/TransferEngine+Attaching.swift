@@ -56,7 +56,9 @@ extension TransferEngine {
     let process = holder.client.peer.process
     // One that was just killed may not have been noticed yet.
     guard holder.hasEnded || !process.isAlive else {
-      throw Refusal(.inUse, "Process \(process.pid) holds session \(session) at the moment.")
+      var refusal = Refusal(.inUse, "Process \(process.pid) holds session \(session) at the moment.")
+      if attachment.isOfLaunch { refusal.holderIsOfLaunch = true }
+      throw refusal
     }
     guard holder.waiting != nil else { return false }
     guard !waits(attachment.connection, for: client.id) else {

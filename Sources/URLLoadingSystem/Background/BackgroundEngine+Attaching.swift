@@ -212,7 +212,9 @@ extension BackgroundEngine {
         hasQueue: unavailable?.hasQueue ?? false,
         isExpected: unavailable.map { $0.hasListened || $0.isSilent } ?? false)
     }
-    if refusal.reason == .inUse { return .heldElsewhere(refusal.message) }
+    if refusal.reason == .inUse {
+      return .heldElsewhere(refusal.message, forEvents: refusal.holderIsOfLaunch ?? false)
+    }
     if refusal.reason == .incompatibleVersion, refusal.mustUpdate == .service {
       // A newer one goes on with the tasks in its queue, once it is installed or this one ends.
       return .unavailable(refusal.message, hasTasks: outbox.hasCreated, hasQueue: true, isExpected: true)
@@ -227,6 +229,7 @@ extension BackgroundEngine {
     case (.unavailable(let reason, _, _, _), _): sentence = reason
     // Too many connections, or a storage that can't be used: that may last.
     case (.temporary, let refusal?) where refusal.reason == .storage: sentence = refusal.message
+    case (.heldElsewhere(let reason, _), _): sentence = reason
     default: return
     }
     for work in works.values where !outbox.isCreated(work.task.taskIdentifier) {

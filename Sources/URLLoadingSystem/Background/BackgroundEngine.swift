@@ -40,7 +40,7 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   var absence: URLError?
   var outbox = Outbox(
     maximumCount: 500, maximumWeight: BackgroundEngine.maximumWeight, maximumFiles: FilePassing.mostFiles)
-  var inbox = Inbox()
+  var inbox: Inbox
   /// The present connection, once the session is attached through it.
   var connection: (any TransferConnection)?
   /// Requests of the app that the outbox is not told yet, in order.
@@ -60,8 +60,13 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   /// An app cancels many tasks in a loop.
   static let gatheringPause = TimeAmount.milliseconds(2)
 
-  init(identifier: String, configuration: URLSessionConfiguration) {
+  /// - Parameter launchSession: the session for whose events the process was started; nil: it was not.
+  init(
+    identifier: String, configuration: URLSessionConfiguration,
+    launchSession: String? = URLSessionApplication.shared.launchSessionIdentifier
+  ) {
     self.identifier = identifier
+    inbox = Inbox(awaitsFinish: identifier == launchSession)
     connector = configuration.transferConnector
     link = ServiceLink(tries: connector.tries)
     options = SessionOptions(configuration)

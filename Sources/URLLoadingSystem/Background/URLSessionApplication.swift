@@ -18,7 +18,15 @@ public final class URLSessionApplication: Sendable {
   /// The background session whose events this process was started to handle; nil after an ordinary start.
   public let launchSessionIdentifier: String?
 
-  private let hasRun = Mutex(false)
+  private struct Launch {
+    var hasRun = false
+    /// Whether the session can't be used in this process.
+    var isLost = false
+    /// Ends the wait for the app.
+    var answer: OnceOnly?
+  }
+
+  private let launch = Mutex(Launch())
 
   private init() {
     let variable = ServiceNames.launchSessionVariable
@@ -30,20 +38,38 @@ public final class URLSessionApplication: Sendable {
   /// Handles the events that the program was started for, if it was.
   ///
   /// Returns true when it was and `delegate` has called its completion handler and the transfer service knows of it:
-  /// the program may end. A service that can't be told within half a minute starts the program again later. Returns false
-  /// at once after an ordinary start, and when called again.
+  /// the program may end. A service that can't be told within half a minute starts the program again later. Also when the
+  /// session's delegate was told that the session can't be used here: another process of the app has the session and handles
+  /// its events, or the transfer service does not take this program. Returns false at once after an ordinary start, and when
+  /// called again.
   public func run(_ delegate: any URLSessionApplicationDelegate) async -> Bool {
     guard let identifier = launchSessionIdentifier else { return false }
-    let isFirst = hasRun.withLock { hasRun in
-      defer { hasRun = true }
-      return !hasRun
+    let isFirst = launch.withLock { launch in
+      defer { launch.hasRun = true }
+      return !launch.hasRun
     }
     guard isFirst else { return false }
     await withCheckedContinuation { continuation in
       let answer = OnceOnly { continuation.resume() }
+      let isLost = launch.withLock { launch in
+        launch.answer = answer
+        return launch.isLost
+      }
+      if isLost { return answer.perform() }
       delegate.application(self, handleEventsForBackgroundURLSession: identifier) { answer.perform() }
     }
-    await BackgroundEngine.doneHandlingEvents(ofSession: identifier)
+    // One that has lost the session has nothing to say of its events.
+    if !launch.withLock({ $0.isLost }) { await BackgroundEngine.doneHandlingEvents(ofSession: identifier) }
     return true
+  }
+
+  /// The session can't be used in this process, and its delegate was told so.
+  func sessionIsUnusable(_ identifier: String) {
+    guard identifier == launchSessionIdentifier else { return }
+    let answer = launch.withLock { launch in
+      launch.isLost = true
+      return launch.answer
+    }
+    answer?.perform()
   }
 }

@@ -11,7 +11,8 @@ public protocol URLSessionApplicationDelegate: AnyObject, Sendable {
   /// Make a session with `URLSessionConfiguration.background(withIdentifier:)` and that identifier: its delegate gets
   /// the pending calls, the last of them `urlSessionDidFinishEvents(forBackgroundURLSession:)`. Then call
   /// `completionHandler`, from any thread: the transfer service will not start the program for these events again.
-  /// A program that ends without calling it is started again later.
+  /// A program that ends without calling it is started again later. Where the session becomes invalid with an error, since
+  /// another process of the app has it, the completion handler need not be called.
   ///
   /// Called on the main thread's behalf, on the task that called `run(_:)`.
   func application(

@@ -369,6 +369,9 @@ open class URLSession: NSObject, @unchecked Sendable {
     lane.append { [self] in
       facets?.session.urlSession(self, didBecomeInvalidWithError: error)
       state.withLock { $0.delegate = nil }
+      if error != nil, let identifier = configuration.identifier {
+        URLSessionApplication.shared.sessionIsUnusable(identifier)
+      }
     }
   }
 }

@@ -178,4 +178,36 @@ import TransferScript
     }
     await server.shutdown()
   }
+
+  /// A process that was started for events that another one of its app handles ends, whether or not it gets the session.
+  @Test(arguments: [true, false]) func anotherProcessHandlesTheEvents(andLives: Bool) async throws {
+    let file = FileResource(size: 200_000)
+    let gate = Gate()
+    let server = try await LoopbackServer.start { file.reply(to: $0).preceded(by: [.waitFor(gate)]) }
+    try await Home.run { home in
+      try home.plan { $0.faults = [AppFault(.inHandleEvents, .hold)] }
+      let app = try await home.start()
+      try await app.tell(.download(url: server.url("/f").absoluteString, label: "f"))
+      try await app.tell(.flush)
+      try await app.kill9()
+      gate.open()
+      try await eventually("a start of the app") { home.log().launches == 1 }
+      // The next service knows of no start that is under way.
+      try await home.killServiceForGood()
+      let user = try await home.start()
+      try await home.log().waitFor(.didComplete, label: "f")
+      home.expectArrived("f", file.version)
+      try await home.expectNothingKept()
+      if !andLives { try await user.quit() }
+      try home.go()
+      try await home.log().waitFor(.launchHandled)
+      let last: AppEntry.Kind = andLives ? .didBecomeInvalid : .didFinishEvents
+      #expect(home.log().entries.filter { $0.process != user.pid }.suffix(2).map(\.kind) == [last, .launchHandled])
+      try await eventually("the end of the process that was started") {
+        home.processes().filter { $0.program == "transfer-app" }.map(\.pid) == (andLives ? [user.pid] : [])
+      }
+      if andLives { try await user.quit() }
+    }
+    await server.shutdown()
+  }
 }

@@ -179,7 +179,10 @@ actor SoakApp {
     try app.say(.logAcknowledged)
   }
 
-  private struct Ended: Error {}
+  private struct Ended: Error {
+    let app: String
+    let end: String
+  }
 
   /// The app is another process: nothing but looking tells that it has carried out a command.
   private func done(_ command: Int, in app: RunningApp) async throws {
@@ -191,7 +194,11 @@ actor SoakApp {
 
   private func isDone(_ command: Int, in app: RunningApp) throws -> Bool {
     log.read()
-    guard app.isRunning, !log.isInvalid(app.pid) else { throw Ended() }
+    if let end = app.end { throw Ended(app: "\(name), process \(app.pid)", end: end) }
+    guard !log.isInvalid(app.pid) else {
+      let code = log.invalidity(of: app.pid).map { "\($0)" } ?? "none"
+      throw Ended(app: "\(name), process \(app.pid)", end: "its session is invalid: error \(code)")
+    }
     return log.isDone(command, in: app.pid)
   }
 

@@ -23,7 +23,8 @@ struct SoakLog: Sendable {
   /// How many tasks the service had whose end was not acknowledged, when a process was last told.
   private(set) var unacknowledged: (process: pid_t, count: Int)?
   private var done: [pid_t: Int] = [:]
-  private var invalid: Set<pid_t> = []
+  /// The codes of the errors that sessions became invalid with.
+  private var invalid: [pid_t: Int?] = [:]
   private var latest: pid_t = 0
   private(set) var launches = 0
   /// Tasks that were listed in answer to a command.
@@ -32,8 +33,9 @@ struct SoakLog: Sendable {
   init(path: String) { self.path = path }
 
   /// Whether the session of the process that came last can't be used.
-  var isInvalid: Bool { invalid.contains(latest) }
-  func isInvalid(_ process: pid_t) -> Bool { invalid.contains(process) }
+  var isInvalid: Bool { isInvalid(latest) }
+  func isInvalid(_ process: pid_t) -> Bool { invalid[process] != nil }
+  func invalidity(of process: pid_t) -> Int? { invalid[process] ?? nil }
 
   func isDone(_ command: Int, in process: pid_t) -> Bool { done[process, default: 0] >= command }
 
@@ -56,7 +58,7 @@ struct SoakLog: Sendable {
       latest = entry.process
       if entry.session != nil { launches += 1 }
     case .done: done[entry.process] = max(done[entry.process, default: 0], entry.command ?? 0)
-    case .didBecomeInvalid: invalid.insert(entry.process)
+    case .didBecomeInvalid: invalid[entry.process] = .some(entry.error)
     case .tasks: listed[entry.process] = entry.tasks?.count ?? 0
     case .acknowledged:
       unacknowledged = (entry.process, entry.count ?? 0)

@@ -17,6 +17,11 @@ final class RunningApp: @unchecked Sendable {
 
   var pid: pid_t { process.processIdentifier }
   var isRunning: Bool { process.isRunning }
+  /// How it ended; nil: it runs.
+  var end: String? {
+    guard !process.isRunning else { return nil }
+    return "\(process.terminationReason) \(process.terminationStatus)"
+  }
 
   /// - Parameter place: a command that runs the program elsewhere, in the same process: in other namespaces.
   init(_ home: Home, program: String, in place: [String] = []) throws {

@@ -212,11 +212,12 @@ package final class LoopbackServer: Sendable {
 
   // MARK: What it saw
 
-  /// Every request so far, oldest first. A request is recorded when its body is complete, before the handler is asked;
-  /// one that was answered at its head, when the answer has read what it reads of the body; one whose client left, then.
-  package var requests: [RecordedRequest] { service.requests.all }
+  /// Every request so far, in the order in which their heads came. A request is recorded when its body is complete, before
+  /// the handler is asked; one that was answered at its head, when the answer has read what it reads of the body; one whose
+  /// client left, then, which may be after the record of a later one.
+  package var requests: [RecordedRequest] { service.requests.all.sorted { $0.arrival < $1.arrival } }
 
-  /// The oldest request not yet returned by this; waits for it.
+  /// The request that was recorded first of those not yet returned by this; waits for it.
   package func nextRequest(within limit: Duration = patience) async throws -> RecordedRequest {
     try await service.requests.next(within: limit)
   }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What one server shares with all its connections: the test's script and what is noted for the test.
 final class Service: Sendable {
   let options: LoopbackServer.Options
@@ -5,10 +7,20 @@ final class Service: Sendable {
   let heads = Recorder<RequestHead>()
   let requests = Recorder<RecordedRequest>()
   let failures = Recorder<ServerFailure>()
+  private let arrivals = Atomic<Int>(0)
 
   init(options: LoopbackServer.Options, handler: @escaping LoopbackServer.Handler) {
     self.options = options
     self.handler = handler
+  }
+
+  /// Notes a head as soon as it was read.
+  /// - Returns: it, with its place among those of the server.
+  func arrived(_ head: RequestHead) -> RequestHead {
+    var head = head
+    head.arrival = arrivals.add(1, ordering: .relaxed).oldValue
+    heads.record(head)
+    return head
   }
 
   func failed(_ reason: ServerFailure.Reason, on connection: ServerConnection) {

@@ -41,7 +41,12 @@ final class CommandReader {
       made[label] = task
       task.resume()
     case .resume(let label): await task(label)?.resume()
-    case .resumeAll: for task in await session.allTasks where task.state == .suspended { task.resume() }
+    case .resumeAll:
+      for task in await session.allTasks {
+        // A resumption alone does not let one go on that was set aside.
+        if task.reasonForWaiting?.kind == .setAside { task.suspend() }
+        if task.state == .suspended { task.resume() }
+      }
     case .suspend(let label): await task(label)?.suspend()
     case .cancel(let label): await task(label)?.cancel()
     case .describe(let label, let newLabel, let priority):

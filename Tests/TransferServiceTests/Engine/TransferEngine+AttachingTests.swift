@@ -98,6 +98,21 @@ import TransferProtocol
     }
   }
 
+  /// An app whose user starts it meanwhile waits for longer.
+  @Test(arguments: [true, false]) func aRefusalSaysWhetherTheHolderWasStartedForEvents(isOfLaunch: Bool) async throws {
+    try await withEngine { fixture in
+      let first = fixture.client(process: EngineFixture.ourselves)
+      try await first.greet()
+      try await first.ask(.attach(Attach(session: "s", isOfLaunch: isOfLaunch)))
+      let second = fixture.client(process: EngineFixture.ourselves)
+      try await second.greet()
+      guard case .refused(let refusal) = try await second.ask(.attach(Attach(session: "s"))) else {
+        return #expect(Bool(false), "it was attached")
+      }
+      #expect(refusal.reason == .inUse && refusal.holderIsOfLaunch == (isOfLaunch ? true : nil))
+    }
+  }
+
   @Test func refusesASecondHolder() async throws {
     try await withEngine { fixture in
       let first = fixture.client(process: EngineFixture.ourselves)

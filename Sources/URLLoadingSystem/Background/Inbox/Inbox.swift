@@ -44,7 +44,12 @@ struct Inbox {
   /// How many numbers a message may have.
   private let limit: Int
 
-  init(limit: Int = MessageFraming.maximumListCount) { self.limit = limit }
+  /// - Parameter awaitsFinish: whether the process was started for the events of this session: it waits to be told that all are
+  ///   delivered, also by a service that has lost its queue, or has no events because another process has handled them.
+  init(limit: Int = MessageFraming.maximumListCount, awaitsFinish: Bool = false) {
+    self.limit = limit
+    isFinishPromised = awaitsFinish
+  }
 
   /// Events from their delivery until the service has confirmed their acknowledgement.
   private var entries: [Int64: Entry] = [:]
@@ -56,7 +61,7 @@ struct Inbox {
   /// Tasks that the service has listed although the app was told of their end, until it lists them no more.
   private var told: Set<Int> = []
   /// The service has promised to say when everything is delivered, and has not said so yet.
-  private var isFinishPromised = false
+  private var isFinishPromised: Bool
 
   /// Whether the app is told of no event at the moment, and no acknowledgement is to be confirmed, but for those that the service
   /// has refused for good.
@@ -199,7 +204,8 @@ struct Inbox {
     line = .free
     waiting = Set(entries.filter { if case .handled = $0.value.state { true } else { false } }.keys)
     var actions = [acknowledge()]
-    // Promised by a service that ended after the last acknowledgement: this one has nothing to deliver.
+    // Promised by a service that ended after the last acknowledgement, or by the start of the process: this one has nothing to
+    // deliver.
     if isFinishPromised, !willFinish { actions.append(.tellFinished) }
     isFinishPromised = willFinish
     return actions.filter { $0 != .nothing }

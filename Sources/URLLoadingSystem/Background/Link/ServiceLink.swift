@@ -39,7 +39,8 @@ struct ServiceLink {
 
   enum Failure: Equatable {
     /// Another process holds the session.
-    case heldElsewhere(String)
+    /// - Parameter forEvents: whether that one was started for the session's events, and ends when it has handled them.
+    case heldElsewhere(String, forEvents: Bool = false)
     /// The service is about to end, or can't write its queue at the moment.
     case temporary
     case refused(String)
@@ -91,6 +92,8 @@ struct ServiceLink {
   static let usefulAge: Int64 = 10
   /// Another process that held the session may have died a moment ago, and the service not have noticed yet.
   private static let triesWhileHeldElsewhere = 5
+  /// The pauses between them add up to a minute and a half.
+  private static let triesWhileHeldForEvents = 32
   private static let triesWithoutTasks = 2
   /// The pauses between them add up to ten minutes.
   static let usualTries = 192
@@ -203,7 +206,9 @@ struct ServiceLink {
   /// nil while it is worth trying again.
   private func finalReason(of failure: Failure, after failures: Int) -> FinalReason? {
     switch failure {
-    case .heldElsewhere(let sentence): failures > ServiceLink.triesWhileHeldElsewhere ? .heldElsewhere(sentence) : nil
+    case .heldElsewhere(let sentence, let forEvents):
+      failures > (forEvents ? ServiceLink.triesWhileHeldForEvents : ServiceLink.triesWhileHeldElsewhere)
+        ? .heldElsewhere(sentence) : nil
     case .temporary: nil
     case .refused(let sentence): .disconnected(sentence)
     // The tasks are safe with the service, so it is waited for.

@@ -32,7 +32,7 @@ final class HTTP1Conversation: ReplySink {
 
   private func serve(_ head: RequestHead) async throws {
     isAnsweringHEAD = head.method == "HEAD"
-    service.heads.record(head)
+    let head = service.arrived(head)
     switch try await decision(about: head) {
     case .reply(let reply):
       // The record is made whatever becomes of the reply, with as much of the body as the reply's steps read.

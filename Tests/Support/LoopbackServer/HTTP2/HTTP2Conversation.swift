@@ -43,7 +43,7 @@ final class HTTP2Conversation: ReplySink {
     } else if !stream.inbox.current.hasEnded {
       framing = .chunked(sizes: [])
     }
-    service.heads.record(head)
+    let head = service.arrived(head)
     switch try await decision(about: head) {
     case .reply(let reply):
       // The record is made whatever becomes of the reply, with as much of the body as the reply's steps read.

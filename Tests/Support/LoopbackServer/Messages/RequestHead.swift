@@ -12,6 +12,8 @@ package struct RequestHead: Sendable {
   package var connection: Int
   /// How many requests came before it on that connection: 0 on a fresh one, more on a reused one.
   package var indexOnConnection: Int
+  /// How many requests came to the server before it, over all its connections.
+  package internal(set) var arrival = 0
   /// nil without TLS.
   package var tls: TLSFacts?
   /// What an extended CONNECT asks for (RFC 8441 §4); nil for other requests.

@@ -182,6 +182,15 @@ import Testing
     #expect(inbox.finished() == .tellFinished)
   }
 
+  /// The service that has started the process may be gone, and its queue, or another process has handled the events.
+  @Test(arguments: [true, false]) func aProcessThatWasStartedForEventsIsToldThatAllAreDelivered(_ willFinish: Bool) {
+    var inbox = Inbox(awaitsFinish: true)
+    #expect(inbox.attached(willFinish: willFinish) == (willFinish ? [] : [.tellFinished]))
+    if willFinish { #expect(inbox.finished() == .tellFinished) }
+    inbox.detached()
+    #expect(inbox.attached(willFinish: false).isEmpty, "once")
+  }
+
   /// A service that sends its log from the start after each connection, and loses connections at any moment.
   private struct Service {
     var log: [Int64]

@@ -106,6 +106,7 @@ import Testing
   static let ends: [(failure: ServiceLink.Failure, count: Int, end: ServiceLink.Action?)] = [
     (.refused("no"), 1, .fail(.disconnected("no"))),
     (.heldElsewhere("held"), 6, .fail(.heldElsewhere("held"))),
+    (.heldElsewhere("held", forEvents: true), 33, .fail(.heldElsewhere("held"))),
     (.unavailable("away", hasTasks: false), 3, .fail(.disconnected("away"))),
     (.unavailable("away", hasTasks: true), 40, nil),
     // It was there a moment ago, and left no queue.
