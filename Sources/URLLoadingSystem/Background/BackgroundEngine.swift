@@ -145,9 +145,9 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   }
 
   /// The app changed something of the task that the service is to know.
-  func changed(_ work: BackgroundWork) {
+  func changed(_ work: BackgroundWork, tellsSuspension: Bool = false) {
     assertConfined()
-    perform(outbox.change(work.task.taskIdentifier, work.wanted))
+    perform(outbox.change(work.task.taskIdentifier, work.wanted, tellsSuspension: tellsSuspension))
   }
 
   // MARK: The link

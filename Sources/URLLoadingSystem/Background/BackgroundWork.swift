@@ -70,7 +70,10 @@ final class BackgroundWork: TaskWork, Sendable {
     }
   }
 
-  func suspensionChanged(of task: URLSessionTask) { engine.onLoop { $0.changed(self) } }
+  func suspensionChanged(of task: URLSessionTask) {
+    let tellsSuspension = task.isSuspended && task.reasonForWaiting?.kind == .setAside
+    engine.onLoop { $0.changed(self, tellsSuspension: tellsSuspension) }
+  }
 
   func hintsChanged(of task: URLSessionTask) { engine.onLoop { $0.changed(self) } }
 

@@ -44,7 +44,7 @@ final class CommandReader {
     case .resumeAll:
       for task in await session.allTasks {
         // A resumption alone does not let one go on that was set aside.
-        if task.reasonForWaiting?.kind == .setAside { task.suspend() }
+        if task.state == .running, task.reasonForWaiting?.kind == .setAside { task.suspend() }
         if task.state == .suspended { task.resume() }
       }
     case .suspend(let label): await task(label)?.suspend()

@@ -64,6 +64,8 @@ struct Outbox {
     /// Whether an open file goes with it.
     var hasFile = false
     var phase = Phase.queued
+    /// Whether the service is told that the task is suspended, also where the app has resumed it since.
+    var isSuspensionTold = false
 
     var isCreated: Bool {
       switch phase {
@@ -121,9 +123,12 @@ struct Outbox {
     entries[task] = Entry(wanted: wanted, weight: weight, phase: .created(known))
   }
 
-  mutating func change(_ task: Int, _ wanted: WantedTask) -> [Action] {
+  /// - Parameter tellsSuspension: whether the service is told that the app has suspended the task before it is told of a
+  ///   resumption: that lets one go on which was set aside. Elsewhere the two that follow each other are none.
+  mutating func change(_ task: Int, _ wanted: WantedTask, tellsSuspension: Bool = false) -> [Action] {
     guard entries[task] != nil else { return [] }
     entries[task]?.wanted = wanted
+    if tellsSuspension { entries[task]?.isSuspensionTold = true }
     return request(task) + flushed()
   }
 
@@ -169,6 +174,7 @@ struct Outbox {
     for (task, entry) in entries.sorted(by: { $0.key < $1.key }) {
       if let state = known[task] {
         entries[task]?.phase = state.isOver ? .over : .created(state)
+        if state.isSuspended { entries[task]?.isSuspensionTold = false }
         continue
       }
       switch entry.phase {
@@ -239,7 +245,9 @@ struct Outbox {
     }
     // A request that is refused for good is not sent again.
     switch request {
-    case .suspend: known.isSuspended = true
+    case .suspend:
+      known.isSuspended = true
+      entries[task]?.isSuspensionTold = false
     case .resume: known.isSuspended = false
     case .update(_, let hints): known.hints = hints
     case .edit(let edit): if entries[task]?.wanted.edit == edit { entries[task]?.wanted.edit = nil }
@@ -351,7 +359,7 @@ struct Outbox {
     case .attached, .open: break
     }
     guard let entry = entries[task], case .created(let known) = entry.phase,
-      let request = Outbox.request(entry.wanted, known: known)
+      let request = Outbox.request(entry, known: known)
     else { return [] }
     entries[task]?.phase = .awaiting(request, known)
     guard request == .cancel(producingResumePoint: false), cancellations.areTaken else {
@@ -360,7 +368,8 @@ struct Outbox {
     return cancellations.add(task) ? [.gatherCancellations] : []
   }
 
-  private static func request(_ wanted: WantedTask, known: KnownTask) -> Request? {
+  private static func request(_ entry: Entry, known: KnownTask) -> Request? {
+    let wanted = entry.wanted
     switch wanted.cancellation {
     case .plain: return .cancel(producingResumePoint: false)
     case .producingResumePoint: return .cancel(producingResumePoint: true)
@@ -369,7 +378,7 @@ struct Outbox {
     if let edit = wanted.edit { return .edit(edit) }
     if wanted.hints != known.hints { return .update(from: known.hints, to: wanted.hints) }
     if wanted.isSuspended != known.isSuspended { return wanted.isSuspended ? .suspend : .resume }
-    return nil
+    return entry.isSuspensionTold && !known.isSuspended ? .suspend : nil
   }
 
   /// A change that the service was not told counts as well: there may be no connection at the moment. A cancellation is
@@ -381,7 +390,7 @@ struct Outbox {
       case .queued, .queuedAlone, .creating: return []
       case .awaiting(.cancel, _), .over: continue
       case .created(let known):
-        let isTold = entry.wanted.cancellation != .none || Outbox.request(entry.wanted, known: known) == nil
+        let isTold = entry.wanted.cancellation != .none || Outbox.request(entry, known: known) == nil
         guard isTold else { return [] }
       case .awaiting: return []
       }

@@ -36,6 +36,32 @@ import Testing
     return tasks
   }
 
+  // MARK: Tasks that were set aside
+
+  /// The app resumes it before the service is told that it is suspended, or while it is told.
+  @Test(arguments: [false, true]) func aSuspensionThatIsToldComesBeforeTheResumption(isResumedAtOnce: Bool) {
+    var outbox = withTask()
+    // Nothing is told of a suspension and a resumption in one turn.
+    #expect(outbox.change(1, Self.wanted()).isEmpty)
+    let first = outbox.change(1, Self.wanted(suspended: !isResumedAtOnce), tellsSuspension: true)
+    #expect(first == [.send(.suspend, task: 1)])
+    #expect(outbox.change(1, Self.wanted()).isEmpty && outbox.flush().isEmpty)
+    #expect(outbox.requestEnded(.suspend, task: 1, .accepted) == [.send(.resume, task: 1)])
+    #expect(outbox.requestEnded(.resume, task: 1, .accepted) == [.flushed])
+    #expect(outbox.change(1, Self.wanted()).isEmpty, "once")
+  }
+
+  /// The next connection shows that the service was not told.
+  @Test func aSuspensionThatIsToldOutlivesTheConnection() {
+    var outbox = withTask()
+    #expect(outbox.change(1, Self.wanted(), tellsSuspension: true) == [.send(.suspend, task: 1)])
+    outbox.detached()
+    #expect(outbox.attached([1: Self.known()]) == [.send(.suspend, task: 1)])
+    outbox.detached()
+    #expect(outbox.attached([1: Self.known(suspended: true)]) == [.send(.resume, task: 1)])
+    #expect(outbox.requestEnded(.resume, task: 1, .accepted).isEmpty)
+  }
+
   // MARK: Creating
 
   @Test func tasksAreCreatedInBatchesOneAtATime() {
