@@ -56,7 +56,6 @@ final class SoakServer: Sendable {
     case .nothing: return file.reply(to: request)
     case .busy: return .status(503, fields: [("Retry-After", "1")])
     case .slow(let rate):
-      return
       // A body that is sent when everything has to arrive takes half a minute at most.
       return file.reply(to: request).limited(toBytesPerSecond: max(rate, Int(version.size / 30)))
     case .cut(let part):
