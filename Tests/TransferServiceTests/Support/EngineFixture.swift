@@ -101,8 +101,9 @@ final class EngineFixture: Sendable {
 
   private func ping() async { await withCheckedContinuation { done in engine.ping { done.resume() } } }
 
-  /// Time passes, and the engine looks at the clock.
+  /// Time passes once the engine has done what it was given before, and the engine looks at the clock.
   func advance(by seconds: TimeInterval) async {
+    await settle()
     clock.advance(by: seconds)
     engine.poke()
     await settle()

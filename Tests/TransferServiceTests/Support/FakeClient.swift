@@ -65,15 +65,20 @@ final class FakeClient: ServiceClient {
   func close() { isClosed.open() }
   func disconnect() { engine.disconnected(self) }
 
-  /// Sends a request, with open files, and waits for its reply.
+  /// Sends a request, with open files, and waits for its reply, and for the end of the engine's turn in which it was sent: what
+  /// else the request does happens behind its reply.
   @discardableResult
   func ask(_ request: ClientRequest, passing passed: [SourceFile]? = nil) async throws -> ServiceReply {
     let id = lastRequest.add(1, ordering: .relaxed).newValue
     if let passed { files.withLock { $0[id] = PassedFiles(passed) } }
     engine.received(ClientMessage(id: id, request: request), from: self)
-    return try await within(patience, "the reply to \(request.name)") {
+    let reply = try await within(patience, "the reply to \(request.name)") {
       try await self.replies.wait { $0[id] }
     }
+    let end = Gate()
+    engine.ping { end.open() }
+    try await end.wait(within: patience)
+    return reply
   }
 
   /// Sends a request and does not wait for its reply. Returns its number.
