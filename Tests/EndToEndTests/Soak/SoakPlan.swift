@@ -11,6 +11,8 @@ struct SoakPlan: Sendable {
   var apps: Int
   /// `SOAK_SEED`: repeats the choices of a run, as far as processes let it.
   var seed: UInt64
+  /// `SOAK_LOGS`: a folder that gets the logs of the service and of the apps; nil: none.
+  var logs: String?
 
   /// Tasks that an app queues at a time.
   let batch = 20
@@ -32,6 +34,7 @@ struct SoakPlan: Sendable {
     tasks = number("SOAK_TASKS").map { Int($0) } ?? 60
     apps = number("SOAK_APPS").map { Int($0) } ?? 2
     seed = number("SOAK_SEED").map { UInt64($0) } ?? .random(in: 0..<1_000_000)
+    logs = environment["SOAK_LOGS"]
     pace = seconds > 60 ? 0.5...5.0 : 0.02...0.15
     patience = seconds > 60 ? .seconds(900) : .seconds(120)
     longestWait = 180

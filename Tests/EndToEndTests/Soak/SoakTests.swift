@@ -14,7 +14,10 @@ import Testing
     try await Home.run(variables) { home in
       let disk =
         Namespaces.obstacleToDisks == nil ? try await SmallDisk(at: home.path + "/state", bytes: plan.diskBytes) : nil
-      defer { disk?.end() }
+      defer {
+        if let logs = plan.logs { keepLogs(of: home, disk, in: logs) }
+        disk?.end()
+      }
       do { try await soak(plan, home, disk, files, server) } catch {
         let log = disk.flatMap {
           try? String(contentsOfFile: $0.path + "/urlsessiond/urlsessiond.log", encoding: .utf8)
@@ -25,6 +28,16 @@ import Testing
       }
     }
     await server.shutdown()
+  }
+
+  private func keepLogs(of home: Home, _ disk: SmallDisk?, in folder: String) {
+    let files = FileManager.default
+    try? files.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let state = disk.map { $0.path + "/urlsessiond" } ?? home.stateFolder
+    let apps = (try? files.contentsOfDirectory(atPath: home.path + "/app")) ?? []
+    for log in ["\(state)/urlsessiond.log"] + apps.filter({ $0.hasSuffix(".log") }).map({ "\(home.path)/app/\($0)" }) {
+      try? files.copyItem(atPath: log, toPath: "\(folder)/\((log as NSString).lastPathComponent)")
+    }
   }
 
   private func soak(
