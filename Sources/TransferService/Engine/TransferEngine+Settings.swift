@@ -46,6 +46,8 @@ extension TransferEngine {
     package var waitingCancellationsPerApp = 4_096
     /// Seconds from a change of the queue to its copy.
     package var copyInterval: TimeInterval = 60
+    /// How long, in seconds, a new task waits for the disk to take its second record.
+    package var recordPatience: TimeInterval = 10
     /// A queue of more bytes is looked through while the service works, and not before.
     package var longestCheckedQueue = QueueFile.longestChecked
     /// Seconds until a queue that could not be read or written is tried again.

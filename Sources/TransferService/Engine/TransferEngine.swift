@@ -162,7 +162,7 @@ package final class TransferEngine: @unchecked Sendable {
     importer = ResumeFileImporter(store: store, files: files, patience: settings.resumeFilePatience, log: log)
     exporter = ResumeFileExporter(store: store, files: files, key: key, log: log)
     snapshots = UploadSnapshots(files: files, key: key, log: log)
-    newTasks = NewTaskJournal(store: store, files: files, log: log)
+    newTasks = NewTaskJournal(store: store, files: files, log: log, patience: settings.recordPatience)
     timers = EngineTimers(queue: queue)
     runMarks = RunMarks(directory: files.runningDirectory, disk: files.disk, bootID: clock.bootID)
     scheduler = Scheduler(limits: settings.limits)
@@ -274,6 +274,7 @@ package final class TransferEngine: @unchecked Sendable {
         }
         for id in engine.transfers.ids { engine.post(.serviceEnds, to: id) }
         engine.importer.stop()
+        engine.newTasks.stopWaiting()
       }
     }
   }

@@ -10,8 +10,9 @@ import TransferProtocol
 ///
 /// The records are appended to a file of the folder `enqueued`, and those that wait at the same time wait for the disk once.
 /// A copy of the queue that has been begun after a file was ended has all that the file has, so the file is removed then. A
-/// record that can't be written keeps no task from being created: it is a second one, and is written with the next one, or
-/// before the next copy. Callable from any thread.
+/// record that can't be written is tried again for some seconds, in which the answer waits: a disk that is full for a moment
+/// would else leave a task in the queue alone. After that it keeps no task from being created: it is a second one, and is written
+/// with the next one, or before the next copy. Callable from any thread.
 final class NewTaskJournal: Sendable {
   private struct Entry: Sendable {
     let content: @Sendable () throws -> Data
@@ -40,15 +41,23 @@ final class NewTaskJournal: Sendable {
 
   /// Records that could not be written. Only used on the queue.
   private let unwritten = Mutex(Batch())
+  /// Those of new tasks that wait for their records. Only used on the queue.
+  private let held = Mutex<[@Sendable () -> Void]>([])
+  /// How long they wait.
+  private let patience: Mutex<TimeInterval>
+  /// Until the next try.
+  private static let pause: TimeInterval = 0.2
   /// Called on the queue when records could not be written.
   private let failed = Mutex<(@Sendable (any Error) -> Void)?>(nil)
   /// More bytes of them are not kept in memory.
   private static let mostUnwritten = 8 << 20
 
-  init(store: TransferStore, files: TransferFiles, log: Logger) {
+  /// - Parameter patience: for how many seconds a new task waits for its record.
+  init(store: TransferStore, files: TransferFiles, log: Logger, patience: TimeInterval) {
     folder = files.newTasks
     self.store = store
     self.log = log
+    self.patience = Mutex(patience)
   }
 
   func watchFailures(_ failed: @escaping @Sendable (any Error) -> Void) { self.failed.withLock { $0 = failed } }
@@ -58,8 +67,8 @@ final class NewTaskJournal: Sendable {
 
   /// - Parameters:
   ///   - tasks: tasks of the session that are in the queue, with their numbers.
-  ///   - written: called once, on another thread, when the records are on the disk or can't be; at once where there is
-  ///     nothing to write.
+  ///   - written: called once, on another thread, when the records are on the disk, or could not be written for as long as
+  ///     `patience` says; at once where there is nothing to write.
   func add(
     _ tasks: [(new: TransferStore.NewTransfer, id: TransferID)], of session: SessionID, at date: Date,
     written: @escaping @Sendable () -> Void
@@ -67,7 +76,7 @@ final class NewTaskJournal: Sendable {
     guard !tasks.isEmpty else { return written() }
     let store = self.store
     let content: @Sendable () throws -> Data = {
-      guard let session = try store.session(session) else { return Data() }
+      guard let session = try store.sessionOfNewTask(session) else { return Data() }
       return try NewTaskRecord.encode(tasks, of: session, at: date)
     }
     append([Entry(content: content, isAwaited: true, written: written)])
@@ -108,7 +117,13 @@ final class NewTaskJournal: Sendable {
     }
   }
 
-  /// Returns when all that was added before is written. Blocks.
+  /// The service ends: from now on no task waits for its record.
+  func stopWaiting() {
+    patience.withLock { $0 = 0 }
+    queue.async { self.release() }
+  }
+
+  /// Returns when all that was added before is written, or could not be. Blocks.
   func drain() { queue.sync {} }
 
   // MARK: On the queue
@@ -127,11 +142,42 @@ final class NewTaskJournal: Sendable {
       return entries
     }
     write(entries)
-    for entry in entries { entry.written() }
+    let patience = patience.withLock { $0 }
+    let isHeld = unwritten.withLock { !$0.content.isEmpty } && patience > 0
+    for entry in entries where !isHeld || !entry.isAwaited { entry.written() }
+    if isHeld { hold(entries.filter(\.isAwaited).map(\.written), for: patience) }
+  }
+
+  private func hold(_ written: [@Sendable () -> Void], for patience: TimeInterval) {
+    guard !written.isEmpty else { return }
+    let areFirst = held.withLock { held in
+      defer { held += written }
+      return held.isEmpty
+    }
+    let end = DispatchTime.now() + patience
+    if areFirst { tryAgain(until: end) }
+  }
+
+  private func tryAgain(until end: DispatchTime) {
+    queue.asyncAfter(deadline: .now() + NewTaskJournal.pause) { [weak self] in
+      guard let self, held.withLock({ !$0.isEmpty }) else { return }
+      if DispatchTime.now() >= end { return release() }
+      write([], isFirstTry: false)
+      tryAgain(until: end)
+    }
+  }
+
+  private func release() {
+    dispatchPrecondition(condition: .onQueue(queue))
+    let written = held.withLock { held in
+      defer { held = [] }
+      return held
+    }
+    for end in written { end() }
   }
 
   /// Those that could not be written before come first.
-  private func write(_ entries: [Entry]) {
+  private func write(_ entries: [Entry], isFirstTry: Bool = true) {
     dispatchPrecondition(condition: .onQueue(queue))
     var batch = unwritten.withLock { unwritten in
       defer { unwritten = Batch() }
@@ -148,13 +194,19 @@ final class NewTaskJournal: Sendable {
     // Those are on the disk: a queue that has fewer has lost the rest.
     if let count = store.database.lastRecordedChanges { batch.content.append(NewTaskRecord.encode(count: count)) }
     let complete = batch
-    do { try writeWhereThereIsRoom(complete) } catch {
+    do {
+      try writeWhereThereIsRoom(complete)
+      release()
+    } catch {
       dropEnd(because: error)
-      failed.withLock { $0 }?(error)
+      if isFirstTry { failed.withLock { $0 }?(error) }
       guard complete.content.count <= NewTaskJournal.mostUnwritten else {
-        return log.warning("new tasks and changes are in the queue alone until it is copied: \(error)")
+        log.warning("new tasks and changes are in the queue alone until it is copied: \(error)")
+        return release()
       }
-      log.warning("new tasks and changes are in the queue alone until there is room, or it is copied: \(error)")
+      if isFirstTry {
+        log.warning("new tasks and changes are in the queue alone until there is room, or it is copied: \(error)")
+      }
       unwritten.withLock { $0 = complete }
     }
   }

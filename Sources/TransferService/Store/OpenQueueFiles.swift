@@ -3,14 +3,21 @@ import SystemServices
 /// The files of a queue that is open. SQLite goes on with them where their names were removed, or given to other files, and all that is
 /// written then is gone with the process. A file is known by its identity.
 struct OpenQueueFiles: Sendable {
-  private let files: [(path: String, name: String, identity: FileIdentity)]
+  private struct File {
+    let path: String
+    let name: String
+    /// nil where it was gone when the others were looked at.
+    let identity: FileIdentity?
+  }
+
+  private let files: [File]
 
   /// - Parameter path: that of the queue, which is open.
   init(_ path: String) {
+    let file = File(path: path, name: "file", identity: FileIdentity(path: path))
+    let log = File(path: path + "-wal", name: "log", identity: FileIdentity(path: path + "-wal"))
     // A queue behind a symbolic link has its log elsewhere.
-    files = [("", "file"), ("-wal", "log")].compactMap { suffix, name in
-      FileIdentity(path: path + suffix).map { (path + suffix, name, $0) }
-    }
+    files = log.identity == nil ? [file] : [file, log]
   }
 
   /// The loss of one of them, as a clause; nil where all are in their places. Throws where the machine can't look now.

@@ -139,6 +139,16 @@ extension TransferStore {
     }
   }
 
+  /// A queue whose file was removed while it is open opens no further connection. The one that writes goes on, and has taken the
+  /// new task.
+  func sessionOfNewTask(_ id: SessionID) throws -> StoredSession? {
+    do { return try session(id) } catch {
+      return try database.writeWithoutTransaction { database in
+        try StoredSession.fetchOne(database, sql: StoredSession.query + " WHERE sessions.id = ?", arguments: [id])
+      }
+    }
+  }
+
   /// Notes a launch of the app, or that it said it was done, or that its user started it.
   ///
   /// - Parameter ended: see `QueueDatabase.write`.

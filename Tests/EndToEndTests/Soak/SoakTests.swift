@@ -96,7 +96,9 @@ import Testing
       guard let version = SoakServer.version(promise.path) else { continue }
       let difference = version.pattern.difference(toFile: home.app(name).file(promise.label), count: version.size)
       #expect(difference == nil, "\(difference ?? "") \(context)")
-      if let calls = log.calls[promise.label]?[last.process] {
+      // The service has removed the file that was acknowledged, and may have forgotten the acknowledgement.
+      let isToldAgain = ends.count > 1 && isLossBetween(ends[0], last, losses)
+      if !isToldAgain, let calls = log.calls[promise.label]?[last.process] {
         #expect(calls.suffix(3) == [.didFinishDownloading, .moved, .didComplete], "\(calls) \(context)")
       }
     }
@@ -112,14 +114,18 @@ import Testing
     #expect(ends.first.map { promise.allows($0) } == true, "\(context)")
     for (before, end) in zip(ends, ends.dropFirst()) {
       // A file that the app has moved away can't be told of again with success.
-      let wasLost = losses.contains { $0.upperBound >= ends[0].time && $0.lowerBound <= end.time }
-      if wasLost { continue }
+      if isLossBetween(ends[0], end, losses) { continue }
       #expect(promise.allows(end), "\(context)")
       #expect(end.process != before.process, "told twice in one process: \(context)")
       if let acknowledged = log.acknowledged[promise.label] {
         #expect(end.time <= acknowledged, "acknowledged at \(acknowledged): \(context)")
       }
     }
+  }
+
+  /// Whether the queue was lost after the service had sent the first end. A busy process makes its calls a while later.
+  private func isLossBetween(_ first: SoakLog.End, _ later: SoakLog.End, _ losses: [SoakFaults.Loss]) -> Bool {
+    losses.contains { $0.upperBound >= first.time - 10 && $0.lowerBound <= later.time }
   }
 
   private func report(_ apps: [SoakApp], _ faults: SoakFaults, _ files: SoakServer, _ plan: SoakPlan) async {

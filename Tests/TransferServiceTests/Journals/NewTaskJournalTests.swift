@@ -114,6 +114,24 @@ import TransferProtocol
     }
   }
 
+  /// A disk that is full for a moment.
+  @Test func aTaskWaitsForItsRecordForAWhile() async throws {
+    try await withEngine({ $0.recordPatience = 3_600 }) { fixture in
+      let client = fixture.client()
+      try await client.begin()
+      fixture.disk.set([.init(.write, code: ENOSPC, path: "/enqueued/", times: 4)])
+      #expect(try await client.create(tasks(1...1)).count == 1)
+      #expect(try fixture.files.newTasks.records().journals.map(\.description.taskIdentifier) == [1])
+      // It is not waited for any more once the service ends.
+      fixture.disk.set([.init(.write, code: EIO, path: "/enqueued/")])
+      let request = client.tell(.createTasks(CreateTasks(session: "s", tasks: Array(tasks(2...2)))))
+      try await eventually("the task in the queue") { try fixture.store.unfinishedHeads().count == 2 }
+      #expect(client.reply(to: request) == nil)
+      fixture.engine.newTasks.stopWaiting()
+      _ = try await client.awaitReply(to: request)
+    }
+  }
+
   @Test func aRecordThatCouldNotBeWrittenIsWrittenBeforeTheNextCopy() async throws {
     try await withEngine { fixture in
       let client = fixture.client()

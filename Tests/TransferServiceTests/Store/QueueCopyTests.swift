@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import GRDB
 import Synchronization
@@ -82,6 +83,42 @@ import TransferProtocol
     try store.checkpoint()
     try store.copyIfChanged(upTo: 1)
     #expect(!FileManager.default.fileExists(atPath: copyPath))
+  }
+
+  /// Between the look at the files and the copy: without its log the file is whole, and is what the queue was before.
+  @Test func aLogThatIsRemovedMeanwhileTakesNothingFromTheCopy() throws {
+    try store.checkpoint()
+    _ = try fixture.create(2, session: fixture.session().id)
+    try FileManager.default.removeItem(atPath: "\(fixture.folder.path)/\(TransferStore.fileName)-wal")
+    try QueueCopy(directory: fixture.folder.path, disk: LinuxFileSystem()).make(of: store.database, isInPlace: true)
+    let copy = try QueueFile.open(copyPath)
+    #expect(try copy.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM transfers") } == 2)
+    try copy.close()
+  }
+
+  @Test func aFileThatIsGoneBeforeItIsWatchedIsLost() throws {
+    let path = "\(fixture.folder.path)/other"
+    #expect(try OpenQueueFiles(path).loss(on: LinuxFileSystem()) == "its file was removed while it was in use")
+  }
+
+  /// The record of a new task names its session.
+  @Test func theSessionOfANewTaskIsReadFromAQueueWhoseFileWasRemoved() throws {
+    let id = try fixture.session().id
+    let (isReading, end, store) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), store)
+    // The one connection for reading is in use.
+    DispatchQueue.global().async {
+      try? store.database.read { _ in
+        isReading.signal()
+        end.wait()
+      }
+    }
+    isReading.wait()
+    defer { end.signal() }
+    for suffix in ["", "-wal", "-shm"] {
+      try FileManager.default.removeItem(atPath: "\(fixture.folder.path)/\(TransferStore.fileName)\(suffix)")
+    }
+    #expect(throws: DatabaseError.self) { try store.session(id) }
+    #expect(try store.sessionOfNewTask(id)?.id == id)
   }
 
   /// - Parameter replaced: Whether there are other files then.

@@ -113,7 +113,7 @@ import TransferProtocol
     if name == JournalFolder.name {
       try writeJournal(store, id)
     } else {
-      let records = NewTaskJournal(store: store, files: files, log: Logger(label: "tests"))
+      let records = NewTaskJournal(store: store, files: files, log: Logger(label: "tests"), patience: 0)
       records.add([(new, id)], of: try session(store).id, at: Date()) {}
       records.drain()
     }
@@ -277,7 +277,7 @@ import TransferProtocol
     try store.finish(50, hasFile: false, completion: StoreFixture.completion(), date: Date())
     let event = try #require(try events(store).first { $0.transfer == 50 })
     _ = try store.acknowledge([event.sequence], session: session(store).id)
-    let records = NewTaskJournal(store: store, files: files, log: Logger(label: "tests"))
+    let records = NewTaskJournal(store: store, files: files, log: Logger(label: "tests"), patience: 0)
     records.ended([50])
     records.drain()
     try store.checkpoint()

@@ -63,6 +63,8 @@ final class EngineFixture: Sendable {
     launcher = FakeLauncher()
     var settings = TransferEngine.Settings()
     settings.launchGrace = 0
+    // Real time.
+    settings.recordPatience = 0
     change(&settings)
     let idle = self.idle
     engine = TransferEngine(
