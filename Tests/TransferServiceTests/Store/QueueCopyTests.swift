@@ -89,7 +89,9 @@ import TransferProtocol
   @Test func aLogThatIsRemovedMeanwhileTakesNothingFromTheCopy() throws {
     try store.checkpoint()
     _ = try fixture.create(2, session: fixture.session().id)
-    try FileManager.default.removeItem(atPath: "\(fixture.folder.path)/\(TransferStore.fileName)-wal")
+    for suffix in ["-wal", "-shm"] {
+      try FileManager.default.removeItem(atPath: "\(fixture.folder.path)/\(TransferStore.fileName)\(suffix)")
+    }
     try QueueCopy(directory: fixture.folder.path, disk: LinuxFileSystem()).make(of: store.database, isInPlace: true)
     let copy = try QueueFile.open(copyPath)
     #expect(try copy.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM transfers") } == 2)
