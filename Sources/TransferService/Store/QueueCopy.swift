@@ -27,16 +27,14 @@ struct QueueCopy {
   ///   - database: The queue that is in use.
   ///   - isInPlace: Whether its files are. If not, what it has can still be read.
   func make(of database: QueueDatabase, isInPlace: Bool) throws {
-    let numbers = try database.numbers()
     try make { new in
       if isInPlace {
         // Else garbage in a long record would take the place of what the copy before has.
         try QueueFile.check(queuePath)
         try QueueFile.write(queuePath, to: new, disk: disk)
-        // Its log was removed meanwhile: a file without it is whole, and is what the queue was before.
-        guard try QueueFile.numbers(in: new).isBehind(numbers) else { return }
+      } else {
+        try QueueFile.write(to: new, disk: disk) { try database.copy(to: new) }
       }
-      try QueueFile.write(to: new, disk: disk) { try database.copy(to: new) }
     }
   }
 

@@ -88,14 +88,6 @@ package final class QueueDatabase: Sendable {
   /// meanwhile: a queue whose file is there is copied from that.
   func copy(to path: String) throws { try watching { try pool.vacuum(into: path) } }
 
-  /// How far the queue has come, by the connection that writes.
-  func numbers() throws -> QueueNumbers {
-    try writeWithoutTransaction { database in
-      QueueNumbers(
-        transfer: try TransferNumbers.highestGiven(in: database) ?? 0, changes: try QueueNumbers.changes(in: database))
-    }
-  }
-
   func close() throws {
     commits.drain()
     try pool.close()

@@ -201,14 +201,20 @@ package final class TransferStore: Sendable {
     let size = try disk.size(of: "\(directory)/\(TransferStore.fileName)")
     try? reserve.restore()
     guard size ?? 0 <= limit else { return false }
-    let loss = try files.loss(on: disk)
+    var loss = try files.loss(on: disk)
     let isCurrent = try copied.withLock { copied in
       // By a statement, which fails where the queue was closed meanwhile.
       let changes = try database.writeWithoutTransaction { try Int.fetchOne($0, sql: "SELECT total_changes()") }
       guard changes != copied || loss != nil else { return true }
       guard loss != nil || database.damage == nil else { return false }
       try database.watching {
-        try QueueCopy(directory: directory, disk: disk).make(of: database, isInPlace: loss == nil)
+        let copy = QueueCopy(directory: directory, disk: disk)
+        do { try copy.make(of: database, isInPlace: loss == nil) } catch  where loss == nil {
+          // Its files may have gone meanwhile, which looks like damage.
+          loss = try files.loss(on: disk)
+          guard loss != nil else { throw error }
+          try copy.make(of: database, isInPlace: false)
+        }
       }
       copied = changes
       return true

@@ -85,17 +85,30 @@ import TransferProtocol
     #expect(!FileManager.default.fileExists(atPath: copyPath))
   }
 
-  /// Between the look at the files and the copy: without its log the file is whole, and is what the queue was before.
-  @Test func aLogThatIsRemovedMeanwhileTakesNothingFromTheCopy() throws {
+  /// Between the look at the files and the copy: a log of which the index is left looks like damage.
+  @Test(arguments: [["", "-wal", "-shm"], ["-wal"]]) func aQueueWhoseFilesGoMeanwhileIsCopied(suffixes: [String]) throws
+  {
+    let folder = try TemporaryFolder()
+    let disk = FaultyFileSystem()
+    let store = try TransferStore.open(in: folder.path, disk: disk)
     try store.checkpoint()
-    _ = try fixture.create(2, session: fixture.session().id)
-    for suffix in ["-wal", "-shm"] {
-      try FileManager.default.removeItem(atPath: "\(fixture.folder.path)/\(TransferStore.fileName)\(suffix)")
+    let app = try store.app(for: StoreFixture.program)
+    let looks = Mutex(0)
+    disk.watchSizes { path in
+      guard path.hasSuffix("/\(TransferStore.fileName)-wal"),
+        looks.withLock({
+          $0 += 1; return $0
+        }) == 2
+      else { return }
+      for suffix in suffixes { unlink("\(folder.path)/\(TransferStore.fileName)\(suffix)") }
     }
-    try QueueCopy(directory: fixture.folder.path, disk: LinuxFileSystem()).make(of: store.database, isInPlace: true)
-    let copy = try QueueFile.open(copyPath)
-    #expect(try copy.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM transfers") } == 2)
+    #expect(try store.copyIfChanged())
+    disk.watchSizes(nil)
+    #expect(looks.withLock { $0 } >= 2 && store.damage?.contains("was removed") == true)
+    let copy = try QueueFile.open("\(folder.path)/\(QueueCopy.fileName)")
+    #expect(try copy.read { try Int64.fetchOne($0, sql: "SELECT id FROM apps") } == app)
     try copy.close()
+    try store.close()
   }
 
   @Test func aFileThatIsGoneBeforeItIsWatchedIsLost() throws {
