@@ -43,6 +43,15 @@ struct QueueCopy {
     try make(leaving: QueueCopy.reserve / 4) { try QueueFile.write(queuePath, to: $0, disk: disk) }
   }
 
+  /// Of a queue with changes that are written down nowhere else, while it is not in use. It has all that the records have, which go: an
+  /// earlier change of the same thing, made once more, would undo a later one without a record.
+  func makeForAll() throws {
+    let records = NewTaskFolder(in: directory, disk: disk)
+    let last = try records.numbers().last ?? 0
+    try makeAfterLoss()
+    try records.remove(before: last + 1)
+  }
+
   private func make(leaving reserve: Int64 = QueueCopy.reserve, _ write: (String) throws -> Void) throws {
     let count = (try disk.size(of: queuePath) ?? 0) + (try disk.size(of: queuePath + "-wal") ?? 0)
     guard try disk.freeSpace(at: directory) / 2 > count + reserve else {

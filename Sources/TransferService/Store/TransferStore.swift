@@ -117,7 +117,7 @@ package final class TransferStore: Sendable {
         throw DatabaseError(resultCode: .SQLITE_NOTADB, message: "the file of the queue is missing or empty")
       }
       let opened = try openDatabase(path)
-      if note == nil { try expectEverything(in: opened, quarantine) }
+      if note == nil { try expectEverything(in: opened, quarantine, QueueCopy(directory: directory, disk: disk)) }
       pool = opened
     } catch let error as DatabaseError where error.isDamage {
       let begun = try quarantine.begin(after: note, reason: "\(error)", date: date)
@@ -145,12 +145,21 @@ package final class TransferStore: Sendable {
 
   /// Finds a queue that is whole and not the one that it was: its log is gone or damaged, or its file has been removed since it was
   /// looked at, and SQLite has made another one.
-  private static func expectEverything(in pool: DatabasePool, _ quarantine: QueueQuarantine) throws {
+  ///
+  /// The other way round, a service that was killed between a change and its record leaves the change in the queue alone. The app that
+  /// has asked for it finds it done, and may count on it: so the queue is copied, where there is room.
+  private static func expectEverything(
+    in pool: DatabasePool, _ quarantine: QueueQuarantine, _ copy: QueueCopy
+  ) throws {
     let numbers = try pool.read { database in
       QueueNumbers(
         transfer: try TransferNumbers.highestGiven(in: database) ?? 0, changes: try QueueNumbers.changes(in: database))
     }
-    guard try numbers.isBehind(quarantine.recorded()) else { return }
+    let recorded = try quarantine.recorded()
+    guard numbers.isBehind(recorded) else {
+      if recorded.isBehind(numbers.plausible) { try? copy.makeForAll() }
+      return
+    }
     try pool.close()
     throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the last changes of the queue are gone")
   }

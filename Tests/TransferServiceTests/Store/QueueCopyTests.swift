@@ -95,16 +95,17 @@ import TransferProtocol
     let app = try store.app(for: StoreFixture.program)
     let looks = Mutex(0)
     disk.watchSizes { path in
-      guard path.hasSuffix("/\(TransferStore.fileName)-wal"),
-        looks.withLock({
-          $0 += 1; return $0
-        }) == 2
-      else { return }
+      guard path.hasSuffix("/\(TransferStore.fileName)-wal") else { return }
+      let count = looks.withLock { looks in
+        looks += 1
+        return looks
+      }
+      guard count == 2 else { return }
       for suffix in suffixes { unlink("\(folder.path)/\(TransferStore.fileName)\(suffix)") }
     }
     #expect(try store.copyIfChanged())
     disk.watchSizes(nil)
-    #expect(looks.withLock { $0 } >= 2 && store.damage?.contains("was removed") == true)
+    #expect(looks.withLock { $0 } >= 2 && store.damage?.contains("while it was in use") == true)
     let copy = try QueueFile.open("\(folder.path)/\(QueueCopy.fileName)")
     #expect(try copy.read { try Int64.fetchOne($0, sql: "SELECT id FROM apps") } == app)
     try copy.close()

@@ -103,6 +103,28 @@ import TransferProtocol
     try next.close()
   }
 
+  /// The service was killed between the change and its record.
+  @Test func aTaskWithoutARecordOutlivesTheQueueFromTheNextStartOn() throws {
+    let store = try open()
+    let new = (1...2).map { TransferStore.NewTransfer(.download("http://h/\($0)", task: $0), host: "h") }
+    let ids = try store.create(new, session: session(store).id, date: Date()).ids
+    let records = NewTaskJournal(store: store, files: files, log: Logger(label: "tests"), patience: 0)
+    records.add([(new[0], ids[0])], of: try session(store).id, at: Date()) {}
+    records.drain()
+    try store.close()
+    let copyPath = "\(folder.path)/\(QueueCopy.fileName)"
+    #expect(!has(copyPath))
+    let second = try open()
+    #expect(second.quarantine == nil && has(copyPath))
+    // What it says is in the copy, and may be older.
+    #expect(try files.newTasks.numbers().isEmpty)
+    try second.close()
+    try loseQueue()
+    let third = try open()
+    #expect(try third.unfinishedHeads().map(\.id) == ids)
+    try third.close()
+  }
+
   /// The service starts when there are fewer open files, and nothing is lost.
   @Test(arguments: [JournalFolder.name, NewTaskFolder.name]) func aRecordThatCanNotBeReadNowIsWaitedFor(name: String)
     throws
