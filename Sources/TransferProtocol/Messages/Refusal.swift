@@ -8,7 +8,7 @@ package struct Refusal: Codable, Sendable, Equatable, Error {
   /// With `storage`: the service does not take the connection now, but may take one later. The program has as many as it may
   /// have, or could not be looked at.
   package var hasTooManyConnections: Bool?
-  /// With `inUse`: whether the process that holds the session was started for its events, and ends when it has handled them.
+  /// With `inUse`: whether the process that holds the session was started for events, and ends when it has handled them.
   package var holderIsOfLaunch: Bool?
 
   package init(_ reason: Reason, _ message: String, mustUpdate: ProtocolVersions.Side? = nil) {

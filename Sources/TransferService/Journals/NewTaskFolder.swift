@@ -56,6 +56,8 @@ struct NewTaskFolder: Sendable {
     }
   }
 
+  func remove(_ number: Int) throws { try disk.remove(path(number)) }
+
   func remove(before number: Int) throws {
     for old in try numbers() where old < number { try disk.remove(path(old)) }
   }

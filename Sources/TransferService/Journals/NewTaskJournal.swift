@@ -41,8 +41,17 @@ final class NewTaskJournal: Sendable {
 
   /// Records that could not be written. Only used on the queue.
   private let unwritten = Mutex(Batch())
-  /// Those of new tasks that wait for their records. Only used on the queue.
-  private let held = Mutex<[@Sendable () -> Void]>([])
+  /// New tasks that wait for their records.
+  private struct Waits {
+    var tasks: [(end: DispatchTime, written: @Sendable () -> Void)] = []
+    /// Whether the next try is planned.
+    var isTrying = false
+    /// Whether tasks have waited in vain: no other one does before the disk takes something.
+    var areInVain = false
+  }
+
+  /// Only used on the queue.
+  private let waits = Mutex(Waits())
   /// How long they wait.
   private let patience: Mutex<TimeInterval>
   /// Until the next try.
@@ -142,38 +151,50 @@ final class NewTaskJournal: Sendable {
       return entries
     }
     write(entries)
-    let patience = patience.withLock { $0 }
-    let isHeld = unwritten.withLock { !$0.content.isEmpty } && patience > 0
+    let isUnwritten = unwritten.withLock { !$0.content.isEmpty }
+    let mayWait = patience.withLock { $0 } > 0 && waits.withLock { !$0.areInVain }
+    let isHeld = isUnwritten && mayWait
     for entry in entries where !isHeld || !entry.isAwaited { entry.written() }
-    if isHeld { hold(entries.filter(\.isAwaited).map(\.written), for: patience) }
+    if isHeld { hold(entries.filter(\.isAwaited).map(\.written)) }
   }
 
-  private func hold(_ written: [@Sendable () -> Void], for patience: TimeInterval) {
+  private func hold(_ written: [@Sendable () -> Void]) {
     guard !written.isEmpty else { return }
-    let areFirst = held.withLock { held in
-      defer { held += written }
-      return held.isEmpty
+    let end = DispatchTime.now() + patience.withLock { $0 }
+    let isFirst = waits.withLock { waits in
+      defer { waits.isTrying = true }
+      waits.tasks += written.map { (end, $0) }
+      return !waits.isTrying
     }
-    let end = DispatchTime.now() + patience
-    if areFirst { tryAgain(until: end) }
+    if isFirst { planTry() }
   }
 
-  private func tryAgain(until end: DispatchTime) {
-    queue.asyncAfter(deadline: .now() + NewTaskJournal.pause) { [weak self] in
-      guard let self, held.withLock({ !$0.isEmpty }) else { return }
-      if DispatchTime.now() >= end { return release() }
-      write([], isFirstTry: false)
-      tryAgain(until: end)
+  private func planTry() {
+    queue.asyncAfter(deadline: .now() + NewTaskJournal.pause) { [weak self] in self?.tryAgain() }
+  }
+
+  private func tryAgain() {
+    dispatchPrecondition(condition: .onQueue(queue))
+    if waits.withLock({ !$0.tasks.isEmpty }) { write([], isFirstTry: false) }
+    let now = DispatchTime.now()
+    let (late, isLast) = waits.withLock { waits in
+      let late = waits.tasks.filter { $0.end <= now }
+      waits.tasks.removeAll { $0.end <= now }
+      if !late.isEmpty { waits.areInVain = true }
+      waits.isTrying = !waits.tasks.isEmpty
+      return (late, waits.tasks.isEmpty)
     }
+    for task in late { task.written() }
+    if !isLast { planTry() }
   }
 
   private func release() {
     dispatchPrecondition(condition: .onQueue(queue))
-    let written = held.withLock { held in
-      defer { held = [] }
-      return held
+    let tasks = waits.withLock { waits in
+      defer { waits.tasks = [] }
+      return waits.tasks
     }
-    for end in written { end() }
+    for task in tasks { task.written() }
   }
 
   /// Those that could not be written before come first.
@@ -196,6 +217,7 @@ final class NewTaskJournal: Sendable {
     let complete = batch
     do {
       try writeWhereThereIsRoom(complete)
+      waits.withLock { $0.areInVain = false }
       release()
     } catch {
       dropEnd(because: error)
@@ -261,6 +283,9 @@ final class NewTaskJournal: Sendable {
       defer { file = nil }
       return file
     }
-    try? file?.file.close()
+    guard let file else { return }
+    try? file.file.close()
+    // Each try would leave one.
+    if file.length == 0 { try? folder.remove(file.number) }
   }
 }

@@ -38,18 +38,10 @@ struct QueueCopy {
     }
   }
 
-  /// Of a queue that was just made anew: that takes some of the last bytes, too.
-  func makeAfterLoss() throws {
+  /// Of a queue that was just made anew, or of one with changes that are nowhere else, before it is in use: that takes some of the
+  /// last bytes, too.
+  func makeAtOnce() throws {
     try make(leaving: QueueCopy.reserve / 4) { try QueueFile.write(queuePath, to: $0, disk: disk) }
-  }
-
-  /// Of a queue with changes that are written down nowhere else, while it is not in use. It has all that the records have, which go: an
-  /// earlier change of the same thing, made once more, would undo a later one without a record.
-  func makeForAll() throws {
-    let records = NewTaskFolder(in: directory, disk: disk)
-    let last = try records.numbers().last ?? 0
-    try makeAfterLoss()
-    try records.remove(before: last + 1)
   }
 
   private func make(leaving reserve: Int64 = QueueCopy.reserve, _ write: (String) throws -> Void) throws {

@@ -117,7 +117,11 @@ package final class TransferStore: Sendable {
         throw DatabaseError(resultCode: .SQLITE_NOTADB, message: "the file of the queue is missing or empty")
       }
       let opened = try openDatabase(path)
-      if note == nil { try expectEverything(in: opened, quarantine, QueueCopy(directory: directory, disk: disk)) }
+      if note == nil {
+        let numbers = try expectEverything(in: opened, quarantine)
+        // A full disk is no reason to serve no app.
+        try? copyIfAhead(numbers, in: directory, disk: disk)
+      }
       pool = opened
     } catch let error as DatabaseError where error.isDamage {
       let begun = try quarantine.begin(after: note, reason: "\(error)", date: date)
@@ -134,7 +138,7 @@ package final class TransferStore: Sendable {
     // The next copy may be a minute away, and until then rows that were read from the damaged queue would be nowhere else. Where
     // there is no room for a copy the service begins without it. Not before the new queue has its name: a copy with the ends of
     // lost tasks would have the next service take their files for needless.
-    try? QueueCopy(directory: directory, disk: disk).makeAfterLoss()
+    try? QueueCopy(directory: directory, disk: disk).makeAtOnce()
     try quarantine.end()
     let excess = try? earlier.removeExcess(sparing: note.folder)
     for folder in excess ?? [] { report("An earlier damaged queue was removed: \(folder).") }
@@ -144,24 +148,33 @@ package final class TransferStore: Sendable {
   }
 
   /// Finds a queue that is whole and not the one that it was: its log is gone or damaged, or its file has been removed since it was
-  /// looked at, and SQLite has made another one.
-  ///
-  /// The other way round, a service that was killed between a change and its record leaves the change in the queue alone. The app that
-  /// has asked for it finds it done, and may count on it: so the queue is copied, where there is room.
-  private static func expectEverything(
-    in pool: DatabasePool, _ quarantine: QueueQuarantine, _ copy: QueueCopy
-  ) throws {
+  /// looked at, and SQLite has made another one. Returns how far it has come.
+  private static func expectEverything(in pool: DatabasePool, _ quarantine: QueueQuarantine) throws -> QueueNumbers {
     let numbers = try pool.read { database in
       QueueNumbers(
         transfer: try TransferNumbers.highestGiven(in: database) ?? 0, changes: try QueueNumbers.changes(in: database))
     }
-    let recorded = try quarantine.recorded()
-    guard numbers.isBehind(recorded) else {
-      if recorded.isBehind(numbers.plausible) { try? copy.makeForAll() }
-      return
-    }
+    guard try numbers.isBehind(quarantine.recorded()) else { return numbers.plausible }
     try pool.close()
     throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the last changes of the queue are gone")
+  }
+
+  /// A service that was killed between a change and its record leaves the change in the queue alone. The app that has asked for it finds
+  /// it done, and counts on it: so the queue is copied. The records go once the copy has all: an earlier change of the same thing, made
+  /// once more, would undo a later one without a record. A long queue is copied while the service works.
+  private static func copyIfAhead(
+    _ numbers: QueueNumbers, in directory: String, disk: any DurableFileSystem
+  ) throws {
+    let quarantine = QueueQuarantine(directory: directory, disk: disk)
+    let records = NewTaskFolder(in: directory, disk: disk)
+    let last = try records.numbers().last ?? 0
+    if quarantine.copied().isBehind(numbers) {
+      guard try quarantine.recorded().isBehind(numbers),
+        try disk.size(of: "\(directory)/\(fileName)") ?? 0 <= QueueFile.longestChecked
+      else { return }
+      try QueueCopy(directory: directory, disk: disk).makeAtOnce()
+    }
+    try records.remove(before: last + 1)
   }
 
   private static func isLost(_ path: String) throws -> Bool {

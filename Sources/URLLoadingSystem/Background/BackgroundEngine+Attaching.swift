@@ -49,8 +49,9 @@ extension BackgroundEngine {
     let known = try await reconcile(attached.page, over: connection, number)
     identifiers.raise(to: attached.nextTaskIdentifier)
     perform(outbox.attached(known))
-    readiness.succeed()
     for action in inbox.attached(willFinish: attached.willFinishEvents) { perform(action) }
+    // Waiters for the session may end it.
+    readiness.succeed()
     runAttachmentWaiters()
     _ = try await answer(to: .startDelivery(SessionReference(session: identifier)), over: connection)
     try check(number)
@@ -213,7 +214,9 @@ extension BackgroundEngine {
         isExpected: unavailable.map { $0.hasListened || $0.isSilent } ?? false)
     }
     if refusal.reason == .inUse {
-      return .heldElsewhere(refusal.message, forEvents: refusal.holderIsOfLaunch ?? false)
+      // Of two processes that were started for events the other one handles them.
+      let isOfLaunch = URLSessionApplication.shared.launchSessionIdentifier != nil
+      return .heldElsewhere(refusal.message, forEvents: refusal.holderIsOfLaunch == true && !isOfLaunch)
     }
     if refusal.reason == .incompatibleVersion, refusal.mustUpdate == .service {
       // A newer one goes on with the tasks in its queue, once it is installed or this one ends.

@@ -164,6 +164,7 @@ extension BackgroundEngine {
 
   private func tellFinished() {
     guard let session, let facets = session.facets else { return }
+    URLSessionApplication.shared.toldFinish(of: identifier)
     session.lane.append {
       facets.session.urlSessionDidFinishEvents(forBackgroundURLSession: session)
     }

@@ -60,13 +60,9 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
   /// An app cancels many tasks in a loop.
   static let gatheringPause = TimeAmount.milliseconds(2)
 
-  /// - Parameter launchSession: the session for whose events the process was started; nil: it was not.
-  init(
-    identifier: String, configuration: URLSessionConfiguration,
-    launchSession: String? = URLSessionApplication.shared.launchSessionIdentifier
-  ) {
+  init(identifier: String, configuration: URLSessionConfiguration) {
     self.identifier = identifier
-    inbox = Inbox(awaitsFinish: identifier == launchSession)
+    inbox = Inbox(awaitsFinish: URLSessionApplication.shared.awaitsEvents(of: identifier))
     connector = configuration.transferConnector
     link = ServiceLink(tries: connector.tries)
     options = SessionOptions(configuration)
@@ -197,6 +193,8 @@ final class BackgroundEngine: TaskEngine, @unchecked Sendable {
         ErrorMapping.make(.backgroundSessionInUseByAnotherProcess, because: sentence)
       case .disconnected(let sentence): ErrorMapping.make(.backgroundSessionWasDisconnected, because: sentence)
       }
+    // Waiters for the session may end it.
+    session?.noteInvalidity(error)
     readiness.fail(error)
     for work in works.values { finish(work, .failure(error)) }
     session?.becomeInvalid(with: error)

@@ -20,8 +20,12 @@ public final class URLSessionApplication: Sendable {
 
   private struct Launch {
     var hasRun = false
+    /// Whether the delegate of the session was told that all events are delivered.
+    var isFinished = false
     /// Whether the session can't be used in this process.
     var isLost = false
+    /// Whether its delegate was told so.
+    var isLossTold = false
     /// Ends the wait for the app.
     var answer: OnceOnly?
   }
@@ -40,7 +44,7 @@ public final class URLSessionApplication: Sendable {
   /// Returns true when it was and `delegate` has called its completion handler and the transfer service knows of it:
   /// the program may end. A service that can't be told within half a minute starts the program again later. Also when the
   /// session's delegate was told that the session can't be used here: another process of the app has the session and handles
-  /// its events, or the transfer service does not take this program. Returns false at once after an ordinary start, and when
+  /// its events, or the transfer service can't be reached or does not take this program. Returns false at once after an ordinary start, and when
   /// called again.
   public func run(_ delegate: any URLSessionApplicationDelegate) async -> Bool {
     guard let identifier = launchSessionIdentifier else { return false }
@@ -51,11 +55,11 @@ public final class URLSessionApplication: Sendable {
     guard isFirst else { return false }
     await withCheckedContinuation { continuation in
       let answer = OnceOnly { continuation.resume() }
-      let isLost = launch.withLock { launch in
+      let isLossTold = launch.withLock { launch in
         launch.answer = answer
-        return launch.isLost
+        return launch.isLossTold
       }
-      if isLost { return answer.perform() }
+      if isLossTold { return answer.perform() }
       delegate.application(self, handleEventsForBackgroundURLSession: identifier) { answer.perform() }
     }
     // One that has lost the session has nothing to say of its events.
@@ -63,11 +67,26 @@ public final class URLSessionApplication: Sendable {
     return true
   }
 
-  /// The session can't be used in this process, and its delegate was told so.
-  func sessionIsUnusable(_ identifier: String) {
+  /// Whether the process was started for the events of that session, and its delegate has not heard that all are delivered.
+  func awaitsEvents(of identifier: String) -> Bool {
+    identifier == launchSessionIdentifier && launch.withLock { !$0.isFinished }
+  }
+
+  /// The delegate of the session is told that all events are delivered.
+  func toldFinish(of identifier: String) {
+    if identifier == launchSessionIdentifier { launch.withLock { $0.isFinished = true } }
+  }
+
+  /// The session can't be used in this process, and its delegate will be told so.
+  func lost(_ identifier: String) {
+    if identifier == launchSessionIdentifier { launch.withLock { $0.isLost = true } }
+  }
+
+  /// Its delegate was told so.
+  func toldLoss(of identifier: String) {
     guard identifier == launchSessionIdentifier else { return }
     let answer = launch.withLock { launch in
-      launch.isLost = true
+      launch.isLossTold = true
       return launch.answer
     }
     answer?.perform()

@@ -352,9 +352,12 @@ open class URLSession: NSObject, @unchecked Sendable {
 
   /// The session's engine can't go on: the session ends by itself, with the reason.
   func becomeInvalid(with error: URLError) {
-    state.withLock { $0.invalidityReason = error }
+    noteInvalidity(error)
     if registry.invalidate() { announceInvalidity() }
   }
+
+  /// Its delegate is told this error when it becomes invalid from now on.
+  func noteInvalidity(_ error: URLError) { state.withLock { $0.invalidityReason = error } }
 
   /// The error of a task that was made too late.
   var invalidityError: URLError { state.withLock { $0.invalidityReason } ?? ErrorMapping.cancelled }
@@ -366,12 +369,12 @@ open class URLSession: NSObject, @unchecked Sendable {
       defer { state.facets = nil }
       return (state.facets, state.invalidityReason)
     }
+    let lost = error == nil ? nil : configuration.identifier
+    if let lost { URLSessionApplication.shared.lost(lost) }
     lane.append { [self] in
       facets?.session.urlSession(self, didBecomeInvalidWithError: error)
       state.withLock { $0.delegate = nil }
-      if error != nil, let identifier = configuration.identifier {
-        URLSessionApplication.shared.sessionIsUnusable(identifier)
-      }
+      if let lost { URLSessionApplication.shared.toldLoss(of: lost) }
     }
   }
 }

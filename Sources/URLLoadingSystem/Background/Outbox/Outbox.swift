@@ -177,6 +177,7 @@ struct Outbox {
         if state.isSuspended { entries[task]?.isSuspensionTold = false }
         continue
       }
+      entries[task]?.isSuspensionTold = false
       switch entry.phase {
       case .over: break
       case .queuedAlone: queue.append(task)
@@ -248,7 +249,9 @@ struct Outbox {
     case .suspend:
       known.isSuspended = true
       entries[task]?.isSuspensionTold = false
-    case .resume: known.isSuspended = false
+    case .resume:
+      known.isSuspended = false
+      entries[task]?.isSuspensionTold = false
     case .update(_, let hints): known.hints = hints
     case .edit(let edit): if entries[task]?.wanted.edit == edit { entries[task]?.wanted.edit = nil }
     case .cancel: known.isOver = true

@@ -60,6 +60,12 @@ import Testing
     outbox.detached()
     #expect(outbox.attached([1: Self.known(suspended: true)]) == [.send(.resume, task: 1)])
     #expect(outbox.requestEnded(.resume, task: 1, .accepted).isEmpty)
+    // A service that has lost its queue has set nothing aside.
+    #expect(outbox.change(1, Self.wanted(), tellsSuspension: true) == [.send(.suspend, task: 1)])
+    outbox.detached()
+    #expect(outbox.attached([:]).isEmpty)
+    #expect(created(outbox.deliveryStarted()) == [1])
+    #expect(outbox.creationEnded(.accepted).isEmpty)
   }
 
   // MARK: Creating
