@@ -267,7 +267,7 @@ import URLLoadingSystem
       }
       try await connection.write("HTTP/1.1 200 OK\r\n\r\n")
       // From here on it is the server.
-      while let head = try? await connection.readHead() {
+      while let head = try? await connection.readHead(), !head.isEmpty {
         inner.record(head)
         try await connection.write(
           "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=\"Office\"\r\nContent-Length: 4\r\n\r\nwho?")

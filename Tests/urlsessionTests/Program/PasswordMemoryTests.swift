@@ -38,7 +38,7 @@ import Testing
   /// Answers the requests that say who asks with the first half of a body, the others with `challenge`.
   private func serve(_ challenge: @escaping @Sendable (String) -> String?) async throws -> LoopbackServer {
     try await LoopbackServer.startRaw { [answered] connection in
-      while let head = try? await connection.readHead() {
+      while let head = try? await connection.readHead(), !head.isEmpty {
         guard let challenge = challenge(head) else {
           try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")
           answered.open()
