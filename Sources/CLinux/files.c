@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -77,4 +78,15 @@ int clinux_receive_files(int socket, int *files, unsigned capacity) {
     return -1;
   }
   return (int)count;
+}
+
+int clinux_watch_reading(int fd) {
+  int set = epoll_create1(EPOLL_CLOEXEC);
+  if (set < 0) return -1;
+  struct epoll_event event = {.events = EPOLLIN};
+  if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &event) == 0) return set;
+  int code = errno;
+  close(set);
+  errno = code;
+  return -1;
 }

@@ -53,9 +53,8 @@ final class SupervisedWorker: Sendable {
   private static func makeSource(
     _ descriptor: Int32, _ readable: @escaping @Sendable () -> Void
   ) -> sending (any DispatchSourceRead) {
-    let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: DispatchQueue(label: "worker-signs"))
+    let source = StreamReadSource.make(descriptor, queue: DispatchQueue(label: "worker-signs"))
     source.setEventHandler(handler: readable)
-    source.setCancelHandler { close(descriptor) }
     source.resume()
     return source
   }

@@ -24,6 +24,10 @@ int clinux_peer_credentials(int fd, struct clinux_peer *peer);
 int clinux_spawn_detached(const char *path, char *const argv[], char *const envp[], int output, int channel,
                           pid_t *pid);
 
+/// A set of epoll(7), closed on exec, that is readable while `fd` is, or while its other end is gone. Returns its descriptor, or
+/// -1 with errno set.
+int clinux_watch_reading(int fd);
+
 /// A descriptor of the process `pid`, closed on exec, that becomes readable when the process has ended. Returns the
 /// descriptor, or -1 with errno set, ENOSYS before Linux 5.3.
 int clinux_open_process(pid_t pid);

@@ -78,9 +78,8 @@ final class BusWatch<Bus: WatchedBus>: @unchecked Sendable {
     self.bus = bus
     // Before the first reading, so that no change is missed between the two.
     bus.subscribe()
-    let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+    let source = StreamReadSource.make(descriptor, queue: queue)
     source.setEventHandler { [weak self] in self?.look() }
-    source.setCancelHandler { close(descriptor) }
     self.source = source
     source.resume()
     handlers.connected(bus)

@@ -14,9 +14,8 @@ final class FileReceiver: Sendable {
   ///   - socket: a descriptor of the connection of its own, which is closed at the end.
   ///   - received: called at most once, on a queue. Fewer files than were sent are those that this process could open.
   init(_ socket: Int32, received: @escaping @Sendable (Result<[SourceFile], any Error>) -> Void) {
-    let source = DispatchSource.makeReadSource(fileDescriptor: socket, queue: FileReceiver.queue)
+    let source = StreamReadSource.make(socket, queue: FileReceiver.queue)
     self.source = source
-    source.setCancelHandler { _ = Glibc.close(socket) }
     source.setEventHandler { [weak self] in
       dispatchPrecondition(condition: .onQueue(FileReceiver.queue))
       guard let self, !self.source.isCancelled else { return }
