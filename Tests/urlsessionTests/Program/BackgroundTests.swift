@@ -178,7 +178,8 @@ struct BackgroundTests {
     let ended = try await sandbox.run(
       "download", "--wait", "--retries", "0", server.url("/y").absoluteString, "-o", "x")
     #expect(ended.status != 0)
-    #expect(!ended.errors.contains("is complete") && !ended.errors.contains("100%"), "\(ended.errors)")
+    // The body of an answer that is none of the file may be shown as it comes.
+    #expect(!ended.errors.contains("is complete"), "\(ended.errors)")
     #expect(ended.errors.split(separator: "\n").last?.hasPrefix("urlsession: transfer ") == true, "\(ended.errors)")
     await server.shutdown()
   }
