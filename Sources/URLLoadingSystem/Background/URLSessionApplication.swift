@@ -44,8 +44,8 @@ public final class URLSessionApplication: Sendable {
   /// Returns true when it was and `delegate` has called its completion handler and the transfer service knows of it:
   /// the program may end. A service that can't be told within half a minute starts the program again later. Also when the
   /// session's delegate was told that the session can't be used here: another process of the app has the session and handles
-  /// its events, or the transfer service can't be reached or does not take this program. Returns false at once after an ordinary start, and when
-  /// called again.
+  /// its events, or the transfer service can't be reached or does not take this program. Returns false at once after an
+  /// ordinary start, and when called again.
   public func run(_ delegate: any URLSessionApplicationDelegate) async -> Bool {
     guard let identifier = launchSessionIdentifier else { return false }
     let isFirst = launch.withLock { launch in

@@ -39,7 +39,7 @@ struct ServiceLink {
 
   enum Failure: Equatable {
     /// Another process holds the session.
-    /// - Parameter forEvents: whether that one was started for the session's events, and ends when it has handled them.
+    /// - Parameter forEvents: whether that one was started for events, and ends when it has handled them.
     case heldElsewhere(String, forEvents: Bool = false)
     /// The service is about to end, or can't write its queue at the moment.
     case temporary

@@ -64,8 +64,8 @@ struct Outbox {
     /// Whether an open file goes with it.
     var hasFile = false
     var phase = Phase.queued
-    /// Whether the service is told that the task is suspended, also where the app has resumed it since.
-    var isSuspensionTold = false
+    /// Whether the service is still to be told that the task is suspended, also where the app has resumed it since.
+    var owesSuspension = false
 
     var isCreated: Bool {
       switch phase {
@@ -128,7 +128,7 @@ struct Outbox {
   mutating func change(_ task: Int, _ wanted: WantedTask, tellsSuspension: Bool = false) -> [Action] {
     guard entries[task] != nil else { return [] }
     entries[task]?.wanted = wanted
-    if tellsSuspension { entries[task]?.isSuspensionTold = true }
+    if tellsSuspension { entries[task]?.owesSuspension = true }
     return request(task) + flushed()
   }
 
@@ -174,10 +174,10 @@ struct Outbox {
     for (task, entry) in entries.sorted(by: { $0.key < $1.key }) {
       if let state = known[task] {
         entries[task]?.phase = state.isOver ? .over : .created(state)
-        if state.isSuspended { entries[task]?.isSuspensionTold = false }
+        if state.isSuspended { entries[task]?.owesSuspension = false }
         continue
       }
-      entries[task]?.isSuspensionTold = false
+      entries[task]?.owesSuspension = false
       switch entry.phase {
       case .over: break
       case .queuedAlone: queue.append(task)
@@ -248,10 +248,10 @@ struct Outbox {
     switch request {
     case .suspend:
       known.isSuspended = true
-      entries[task]?.isSuspensionTold = false
+      entries[task]?.owesSuspension = false
     case .resume:
       known.isSuspended = false
-      entries[task]?.isSuspensionTold = false
+      entries[task]?.owesSuspension = false
     case .update(_, let hints): known.hints = hints
     case .edit(let edit): if entries[task]?.wanted.edit == edit { entries[task]?.wanted.edit = nil }
     case .cancel: known.isOver = true
@@ -381,7 +381,7 @@ struct Outbox {
     if let edit = wanted.edit { return .edit(edit) }
     if wanted.hints != known.hints { return .update(from: known.hints, to: wanted.hints) }
     if wanted.isSuspended != known.isSuspended { return wanted.isSuspended ? .suspend : .resume }
-    return entry.isSuspensionTold && !known.isSuspended ? .suspend : nil
+    return entry.owesSuspension && !known.isSuspended ? .suspend : nil
   }
 
   /// A change that the service was not told counts as well: there may be no connection at the moment. A cancellation is
